@@ -1,0 +1,55 @@
+# make demo   run the examples on a real picture, beside NumPy (no GPU needed)
+# make test   formatting, lint, types and all tests
+# Both make .venv first, from PYTHON, and install what they need into it; a second run finds it there.
+
+PYTHON ?= python3
+PYTEST_ARGS ?= -n 2
+
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format types unit clean
+
+help:
+	@sed -n '1,3s/^# //p' Makefile
+
+demo: $(VENV)/.demo
+	$(BIN)/python -m examples.demo
+
+test: lint types unit
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.test
+	$(BIN)/mypy
+
+unit: $(VENV)/.test
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+format: $(VENV)/.test
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf $(VENV) *.egg-info build dist demo_output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+# One stamp for each extra: installing again is needed only when pyproject.toml changes.
+$(VENV)/.demo $(VENV)/.test: $(VENV)/.%: pyproject.toml | $(VENV)/.pip
+	@echo "installing lazyblock[$*] into $(VENV)"
+	@$(INSTALL) --editable '.[$*]'
+	@touch $@
+
+# Debian's python3 comes without ensurepip: a pip outside the environment (22.3 or later) does as well.
+$(VENV)/.pip:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' \
+		|| { echo "lazyblock needs Python 3.10 or later; name one: make PYTHON=python3.12"; exit 1; }
+	@test -x $(BIN)/pip \
+		|| $(PYTHON) -m venv $(VENV) >/dev/null 2>&1 \
+		|| { $(PYTHON) -m venv --clear --without-pip $(VENV) \
+			&& $(PYTHON) -m pip --python $(BIN)/python install --quiet pip; } \
+		|| { echo "Cannot make $(VENV): install venv and pip (Debian: apt install python3-venv)"; exit 1; }
+	@touch $@

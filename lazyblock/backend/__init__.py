@@ -1,0 +1,1 @@
+"""Block IR to machine code to launches: emission through LLVM, cache, devices."""

@@ -1,0 +1,1 @@
+"""Block programs as LLVM IR text, and LLVM as a library."""

@@ -1,0 +1,172 @@
+"""A buffer of LLVM IR text: one function under construction, plus what it needs around it.
+
+Names and labels are numbered in order of making, so equal programs give equal text. Text is written
+rather than llvmlite.ir objects because those lack bfloat and string attributes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+Typed = tuple[str, str]  # an LLVM type and a value of it
+
+
+class Loop:
+    """A counted loop under construction: its index, its carried values, and their next values."""
+
+    def __init__(self, index: str, carried: list[str]) -> None:
+        self.index = index
+        self.carried = carried
+        self.following = list(carried)
+
+
+class Emitter:
+    """Collects the body of one function, and declarations, helper functions and metadata."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._allocas: list[str] = []
+        self._declarations: dict[str, str] = {}
+        self._helpers: dict[str, str] = {}
+        self._metadata: list[str] = []
+        self._count = 0
+        self.label = "entry"  # of the block being written
+
+    # --- instructions ----------------------------------------------------------------------------
+
+    def name(self) -> str:
+        """A fresh SSA name."""
+        self._count += 1
+        return f"%v{self._count}"
+
+    def line(self, text: str) -> None:
+        """Append an instruction without a result."""
+        self._lines.append(f"  {text}")
+
+    def value(self, text: str) -> str:
+        """Append an instruction and give its result's name."""
+        name = self.name()
+        self.line(f"{name} = {text}")
+        return name
+
+    def call(self, result: str, function: str, *arguments: Typed, attributes: str = "") -> str:
+        """Call `@function`, declaring it at first use; gives the result's name ("" if void)."""
+        types = ", ".join(type for type, _ in arguments)
+        if function not in self._helpers:
+            self.declare(f"{result} @{function}({types}){attributes}")
+        listed = ", ".join(f"{type} {value}" for type, value in arguments)
+        text = f"call {result} @{function}({listed})"
+        if result != "void":
+            return self.value(text)
+        self.line(text)
+        return ""
+
+    def alloca(self, type: str, count: int = 1, align: int = 64) -> str:
+        """Stack memory, reserved once at the function's entry."""
+        name = self.name()
+        self._allocas.append(f"  {name} = alloca {type}, i64 {count}, align {align}")
+        return name
+
+    # --- control ---------------------------------------------------------------------------------
+
+    def fresh_label(self, hint: str = "block") -> str:
+        self._count += 1
+        return f"{hint}{self._count}"
+
+    def begin(self, label: str) -> None:
+        """Start the block `label`; what came before must have branched."""
+        self._lines.append(f"{label}:")
+        self.label = label
+
+    def branch(self, label: str) -> None:
+        self.line(f"br label %{label}")
+
+    def branch_if(self, condition: str, then: str, otherwise: str, weights: str = "") -> None:
+        suffix = f", !prof {weights}" if weights else ""
+        self.line(f"br i1 {condition}, label %{then}, label %{otherwise}{suffix}")
+
+    def phi(self, type: str, *incoming: tuple[str, str]) -> str:
+        """Merge (value, label) pairs."""
+        pairs = ", ".join(f"[ {value}, %{label} ]" for value, label in incoming)
+        return self.value(f"phi {type} {pairs}")
+
+    @contextmanager
+    def loop(
+        self,
+        type: str,
+        start: str,
+        stop: str,
+        step: str,
+        carried: Sequence[Typed] = (),
+        signed: bool = True,
+        hints: str = "",
+    ) -> Iterator[Loop]:
+        """Count from `start` to below `stop`; the `with` block is the body.
+
+        The body sets `loop.following`; after the block `loop.carried` are the final values. `hints`
+        names metadata for the back edge.
+        """
+        before, head, body, done = (
+            self.label,
+            *(self.fresh_label(hint) for hint in ("head", "body", "done")),
+        )
+        self.branch(head)
+        self.begin(head)
+        start_of_phis = len(self._lines)
+        names = [self.name() for _ in range(len(carried) + 1)]
+        self._lines.extend("" for _ in names)
+        loop = Loop(names[0], names[1:])
+        order = "slt" if signed else "ult"
+        more = self.value(f"icmp {order} {type} {loop.index}, {stop}")
+        self.branch_if(more, body, done)
+        self.begin(body)
+        yield loop
+        following = [self.value(f"add {type} {loop.index}, {step}"), *loop.following]
+        self.line(f"br label %{head}" + (f", !llvm.loop {hints}" if hints else ""))
+        rows = zip([(type, start), *carried], names, following, strict=True)
+        for offset, ((kind, first), name, following_value) in enumerate(rows):
+            incoming = f"[ {first}, %{before} ], [ {following_value}, %{self.label} ]"
+            self._lines[start_of_phis + offset] = f"  {name} = phi {kind} {incoming}"
+        self.begin(done)
+        loop.carried = names[1:]
+
+    # --- around the function ---------------------------------------------------------------------
+
+    def declare(self, signature: str) -> None:
+        """Declare an external function once: "float @llvm.fabs.f32(float)"."""
+        self._declarations.setdefault(signature.split("(")[0], f"declare {signature}")
+
+    def has_helper(self, name: str) -> bool:
+        return name in self._helpers
+
+    def add_helper(self, name: str, text: str) -> None:
+        """Add the definition of a function `@name` that `call` may then use."""
+        self._helpers[name] = text
+
+    def absorb(self, other: Emitter) -> None:
+        """Take over the declarations and helpers of another emitter."""
+        self._declarations = other._declarations | self._declarations
+        self._helpers = other._helpers | self._helpers
+
+    def metadata(self, text: str) -> str:
+        """Give the reference "!n" of a metadata node, made once per text."""
+        if text not in self._metadata:
+            self._metadata.append(text)
+        return f"!{self._metadata.index(text)}"
+
+    def loop_hints(self, *hints: str) -> str:
+        """Metadata of a loop's back edge, as `llvm.loop.unroll.disable`."""
+        nodes = [self.metadata(f'!{{!"{hint}"}}') for hint in hints]
+        number = len(self._metadata)
+        return self.metadata(f"distinct !{{{', '.join([f'!{number}', *nodes])}}}")
+
+    def function(self, signature: str, attributes: str = "") -> str:
+        """The function's text: `define <signature> <attributes> { ... }`."""
+        body = "\n".join(["entry:", *self._allocas, *self._lines])
+        return f"define {signature} {attributes}{{\n{body}\n}}\n"
+
+    def surroundings(self) -> str:
+        """Declarations, helpers and metadata, to be written after the function."""
+        nodes = (f"!{number} = {text}" for number, text in enumerate(self._metadata))
+        return "\n".join([*self._helpers.values(), *self._declarations.values(), *nodes, ""])

@@ -1,0 +1,81 @@
+"""LLVM as a library: the host as a Target, and LLVM IR text to an object file with its assembly.
+
+Our loops are vectorised already, so LLVM's own loop vectoriser stays off: it would only add tails. Objects are position
+independent and can be loaded by another process of the same machine kind.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import threading
+from typing import Any
+
+from lazyblock.errors import CompileError
+from lazyblock.lazy_imports import lazy_import
+from lazyblock.target import Target
+
+llvm = lazy_import("llvmlite.binding")
+
+_lock = threading.Lock()  # LLVM's global state, and llvmlite's, are touched by one thread at a time
+
+
+@functools.cache
+def initialize() -> None:
+    """Register the targets, once."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+
+
+@functools.cache
+def host_target() -> Target:
+    """Describe the processor this process runs on."""
+    with _lock:
+        initialize()
+        features = llvm.get_host_cpu_features()
+        arch = llvm.get_host_cpu_name()
+    # each load of an AVX-512 register is a whole cache line; wider is not better on older ones
+    vector_bytes = 64 if features.get("avx512vl") else 32 if features.get("avx2") else 16
+    return Target(
+        "cpu", arch, features.flatten(), vector_bytes, num_units=len(os.sched_getaffinity(0))
+    )
+
+
+def to_object(llvm_text: str, target: Target) -> tuple[bytes, str]:
+    """Optimise a module and compile it for `target`, the host.
+
+    Returns the object file and its assembly.
+    Raises: CompileError with LLVM's words and the text when the module is not valid.
+    """
+    with _lock:
+        initialize()
+        machine = _target_machine(target)
+        module = _parse(llvm_text, machine)
+        _optimize(module, machine)
+        return machine.emit_object(module), machine.emit_assembly(module)
+
+
+def _target_machine(target: Target) -> Any:
+    triple = llvm.Target.from_triple(llvm.get_process_triple())
+    return triple.create_target_machine(
+        cpu=target.arch, features=target.features, opt=3, reloc="pic", codemodel="default"
+    )
+
+
+def _parse(text: str, machine: Any) -> Any:
+    try:
+        module = llvm.parse_assembly(text)
+        module.triple = machine.triple
+        module.data_layout = str(machine.target_data)
+        module.verify()
+    except RuntimeError as error:
+        raise CompileError(f"LLVM does not accept its input: {error}") from error
+    return module
+
+
+def _optimize(module: Any, machine: Any) -> None:
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = False
+    options.slp_vectorization = False
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)

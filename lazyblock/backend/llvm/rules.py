@@ -1,0 +1,597 @@
+"""How each elementwise op is written in LLVM IR, for both targets: tables of op -> rule.
+
+Comes in: an op of tiler/ops/arith.py and the names of its operands, scalars or vectors of `width`.
+Goes out: the name of its result. Semantics are exactly those documented on the ops: nothing here is
+undefined behaviour, traps, or depends on fast-math flags. No rule uses a function that a target
+cannot select (LLVM would end the process).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from lazyblock.backend.llvm.emit import Emitter
+from lazyblock.backend.llvm.types import constant_text, llvm_scalar, llvm_type, mangled, vector_of
+from lazyblock.errors import UnsupportedError
+from lazyblock.target import Target
+from lazyblock.tiler import ops
+from lazyblock.tiler.ir import Op
+from lazyblock.tiler.types import (
+    SCALARS,
+    Element,
+    ScalarType,
+    float16,
+    float32,
+    float64,
+    int1,
+    int16,
+    int32,
+    int64,
+    uint16,
+    uint32,
+    uint64,
+)
+
+_BITS_OF = {16: uint16, 32: uint32, 64: uint64}
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where a rule writes: emitter and target, and the element and width it computes in."""
+
+    emitter: Emitter
+    target: Target
+    element: Element
+    width: int
+
+    @property
+    def type(self) -> str:
+        return llvm_type(self.element, self.width)
+
+    @property
+    def scalar(self) -> ScalarType:
+        assert isinstance(self.element, ScalarType)
+        return self.element
+
+    @property
+    def mask_type(self) -> str:
+        return llvm_type(int1, self.width)
+
+    def of(self, element: Element) -> Site:
+        return replace(self, element=element)
+
+    def constant(self, value: bool | int | float) -> str:
+        return constant_text(value, self.scalar, self.width)
+
+    def do(self, opcode: str, *operands: str) -> str:
+        """One instruction on operands of this type, or a comparison of them."""
+        return self.emitter.value(f"{opcode} {self.type} {', '.join(operands)}")
+
+    def call(self, intrinsic: str, *operands: str) -> str:
+        """An intrinsic overloaded on this type, which is also the type of its result."""
+        suffix = mangled(llvm_scalar(self.element), self.width)
+        typed = [(self.type, operand) for operand in operands]
+        return self.emitter.call(self.type, f"llvm.{intrinsic}.{suffix}", *typed)
+
+    def select(self, condition: str, on_true: str, on_false: str) -> str:
+        choices = f"{self.type} {on_true}, {self.type} {on_false}"
+        return self.emitter.value(f"select {self.mask_type} {condition}, {choices}")
+
+    def convert(self, opcode: str, value: str, to: Element | str) -> str:
+        """A conversion instruction from this type; `to` may name an LLVM scalar."""
+        scalar = to if isinstance(to, str) else llvm_scalar(to)
+        target = vector_of(scalar, self.width)
+        return self.emitter.value(f"{opcode} {self.type} {value} to {target}")
+
+
+def emit_elementwise(
+    emitter: Emitter, op: Op, operands: Sequence[str], width: int, target: Target
+) -> str:
+    """Write one elementwise op on scalars (width 1) or vectors; gives the result's name.
+
+    Raises: UnsupportedError for an op, or a kind on a type, that has no rule.
+    """
+    site = Site(emitter, target, op.results[0].type.element, width)
+    match op:
+        case ops.Unary():
+            return _choose(_UNARY, op.kind, site)(site, *operands)
+        case ops.Binary():
+            return _choose(_BINARY, op.kind, site)(site, *operands)
+        case ops.Compare():
+            return _compare(site.of(op.lhs.type.element), op.kind, *operands)
+        case ops.Select():
+            return site.select(*operands)
+        case ops.Fma():
+            return site.call("fma", *operands)
+        case ops.Cast():
+            source = site.of(op.value.type.scalar)
+            return emit_cast(source, operands[0], SCALARS[op.element])
+        case ops.Bitcast():
+            source = site.of(op.value.type.scalar)
+            return _bitcast(source, operands[0], SCALARS[op.element])
+    raise UnsupportedError(f"op '{op.name}' has no LLVM rule.")
+
+
+# --- choosing a rule -----------------------------------------------------------------------------
+
+Rule = Callable[..., str]
+
+
+def _class_of(element: Element) -> str:
+    """The column of the tables an element belongs to: "f", "i" (signed), "u", "b" (bool)."""
+    assert isinstance(element, ScalarType)
+    if element.bits == 1:
+        return "b"
+    return "h" if element.is_half else element.kind
+
+
+def _choose(table: dict[str, dict[str, Rule]], kind: str, site: Site) -> Rule:
+    rule = table[kind].get(_class_of(site.element))
+    if rule is None:
+        raise UnsupportedError(f"'{kind}' on {site.element} has no LLVM rule.")
+    return rule
+
+
+def _instruction(opcode: str) -> Rule:
+    return lambda site, *operands: site.do(opcode, *operands)
+
+
+def _intrinsic(name: str) -> Rule:
+    return lambda site, *operands: site.call(name, *operands)
+
+
+def _first(site: Site, value: str, *rest: str) -> str:
+    return value
+
+
+def _zero(site: Site, *operands: str) -> str:
+    return site.constant(0)
+
+
+# --- integers ------------------------------------------------------------------------------------
+
+
+def _negate(site: Site, value: str) -> str:
+    return site.do("sub", site.constant(0), value)
+
+
+def _invert(site: Site, value: str) -> str:
+    return site.do("xor", value, site.constant(-1))
+
+
+def _absolute(site: Site, value: str) -> str:
+    name = f"llvm.abs.{mangled(llvm_scalar(site.element), site.width)}"
+    return site.emitter.call(site.type, name, (site.type, value), ("i1", "false"))
+
+
+def _safe_divisor(site: Site, lhs: str, rhs: str, is_zero: str) -> str:
+    """`rhs`, with 1 where dividing by it would trap (MIN / -1 is MIN, as is MIN / 1)."""
+    unsafe = is_zero
+    if site.scalar.is_signed:
+        is_minimum = site.do("icmp eq", lhs, site.constant(1 << site.scalar.bits - 1))
+        is_minus_one = site.do("icmp eq", rhs, site.constant(-1))
+        masks = site.of(int1)
+        unsafe = masks.do("or", is_zero, masks.do("and", is_minimum, is_minus_one))
+    return site.select(unsafe, site.constant(1), rhs)
+
+
+def _divide(site: Site, lhs: str, rhs: str) -> str:
+    is_zero = site.do("icmp eq", rhs, site.constant(0))
+    divisor = _safe_divisor(site, lhs, rhs, is_zero)
+    quotient = site.do("sdiv" if site.scalar.is_signed else "udiv", lhs, divisor)
+    return site.select(is_zero, site.constant(0), quotient)
+
+
+def _remainder(site: Site, lhs: str, rhs: str) -> str:
+    is_zero = site.do("icmp eq", rhs, site.constant(0))
+    divisor = _safe_divisor(site, lhs, rhs, is_zero)
+    return site.do("srem" if site.scalar.is_signed else "urem", lhs, divisor)
+
+
+def _shift(opcode: str) -> Rule:
+    def rule(site: Site, value: str, count: str) -> str:
+        bits = site.scalar.bits
+        is_small = site.do("icmp ult", count, site.constant(bits))
+        shifted = site.do(opcode, value, site.do("and", count, site.constant(bits - 1)))
+        return site.select(is_small, shifted, site.constant(0))
+
+    return rule
+
+
+def _shift_right_signed(site: Site, value: str, count: str) -> str:
+    return site.do("ashr", value, site.call("umin", count, site.constant(site.scalar.bits - 1)))
+
+
+def _shift_bool(site: Site, value: str, count: str) -> str:
+    return site.do("and", value, _invert(site, count))
+
+
+# --- floats --------------------------------------------------------------------------------------
+
+
+def _bits(site: Site, value: str) -> tuple[Site, str]:
+    """The bit pattern of a float, and the site to work on it."""
+    bits = site.of(_BITS_OF[site.scalar.bits])
+    return bits, site.convert("bitcast", value, bits.element)
+
+
+def _extremum(kind: str) -> Rule:
+    """max or min: NaN if either is NaN, +0 above -0."""
+
+    def rule(site: Site, lhs: str, rhs: str) -> str:
+        # PTX has max.NaN for f32 only
+        if not site.target.is_gpu or site.scalar.bits == 32:
+            return site.call({"max": "maximum", "min": "minimum"}[kind], lhs, rhs)
+        is_ordered = site.do("fcmp ord", lhs, rhs)
+        return site.select(is_ordered, _ordered_extremum(kind, site, lhs, rhs), site.do("fadd", lhs, rhs))
+
+    return rule
+
+
+def _ordered_extremum(kind: str, site: Site, lhs: str, rhs: str) -> str:
+    """max or min of numbers: equal ones (zeros of any sign) combine by their bits."""
+    order, merge = {"max": ("ogt", "and"), "min": ("olt", "or")}[kind]
+    better = site.select(site.do(f"fcmp {order}", lhs, rhs), lhs, rhs)
+    bits, left = _bits(site, lhs)
+    merged = bits.convert("bitcast", bits.do(merge, left, _bits(site, rhs)[1]), site.element)
+    return site.select(site.do("fcmp oeq", lhs, rhs), merged, better)
+
+
+def _number_extremum(kind: str) -> Rule:
+    """maxnum or minnum: the other operand where one is NaN."""
+
+    def rule(site: Site, lhs: str, rhs: str) -> str:
+        best = _ordered_extremum(kind, site, lhs, rhs)
+        best = site.select(site.do("fcmp uno", lhs, lhs), rhs, best)
+        return site.select(site.do("fcmp uno", rhs, rhs), lhs, best)
+
+    return rule
+
+
+def _float_remainder(site: Site, lhs: str, rhs: str) -> str:
+    """C's fmod, by a helper function of this width."""
+    name = f"lazyblock.fmod.{mangled(llvm_scalar(site.element), site.width)}"
+    if not site.emitter.has_helper(name):
+        _add_fmod(site, name)
+    return site.emitter.call(site.type, name, (site.type, lhs), (site.type, rhs))
+
+
+def _add_fmod(site: Site, name: str) -> None:
+    """Define fmod: one division where the quotient is exact enough, else long division by lanes.
+
+    With q = trunc(x / y) below 2^23 (2^52), q is the true quotient or one more, and x - q * y is
+    exact as one fma; a negative rest takes y back, exactly too.
+    """
+    inner = Emitter()
+    vector = replace(site, emitter=inner)
+    masks = vector.of(int1)
+    x, y = vector.call("fabs", "%x"), vector.call("fabs", "%y")
+    ratio = vector.do("fdiv", x, y)
+    negative = vector.do("fneg", vector.call("trunc", ratio))
+    rest = vector.call("fma", negative, y, x)
+    corrected = vector.do("fadd", rest, y)
+    rest = vector.select(vector.do("fcmp olt", rest, vector.constant(0.0)), corrected, rest)
+    is_small = vector.do("fcmp olt", x, y)
+    rest = vector.select(is_small, x, rest)
+    limit = vector.constant(2.0 ** {32: 23, 64: 52}[site.scalar.bits])
+    is_easy = masks.do("or", is_small, vector.do("fcmp olt", ratio, limit))
+    result = _with_slow_lanes(vector, (x, y), rest, is_easy)
+    result = vector.call("copysign", result, "%x")
+    inner.line(f"ret {site.type} {result}")
+    signature = f"internal {site.type} @{name}({site.type} %x, {site.type} %y)"
+    site.emitter.add_helper(name, inner.function(signature, "nounwind "))
+    site.emitter.absorb(inner)
+
+
+def _with_slow_lanes(vector: Site, operands: tuple[str, str], fast: str, is_easy: str) -> str:
+    """`fast`, with the lanes that are not easy computed by long division."""
+    emitter, lane = vector.emitter, replace(vector, width=1)
+    all_easy = emit_all(vector.of(int1), is_easy)
+    slow, done = emitter.fresh_label("slow"), emitter.fresh_label("done")
+    before = emitter.label
+    emitter.branch_if(all_easy, done, slow)
+    emitter.begin(slow)
+    if vector.width == 1:
+        repaired = _long_division(lane, *operands)
+    else:
+        count = str(vector.width)
+        with emitter.loop("i32", "0", count, "1", [(vector.type, fast)]) as loop:
+            x, y, easy = (
+                emitter.value(f"extractelement {kind} {value}, i32 {loop.index}")
+                for kind, value in (
+                    (vector.type, operands[0]),
+                    (vector.type, operands[1]),
+                    (vector.mask_type, is_easy),
+                )
+            )
+            kept = emitter.value(f"extractelement {vector.type} {fast}, i32 {loop.index}")
+            chosen = lane.select(easy, kept, _long_division(lane, x, y))
+            (current,) = loop.carried
+            loop.following = [
+                emitter.value(
+                    f"insertelement {vector.type} {current}, {lane.type} {chosen}, i32 {loop.index}"
+                )
+            ]
+        (repaired,) = loop.carried
+    last = emitter.label
+    emitter.branch(done)
+    emitter.begin(done)
+    return emitter.phi(vector.type, (fast, before), (repaired, last))
+
+
+def emit_all(masks: Site, mask: str) -> str:
+    """Whether all lanes of a mask are true, as i1."""
+    if masks.width == 1:
+        return mask
+    name = f"llvm.vector.reduce.and.v{masks.width}i1"
+    return masks.emitter.call("i1", name, (masks.type, mask))
+
+
+def _long_division(lane: Site, x: str, y: str) -> str:
+    """fmod of non-negative scalars: halve 2^k y, subtracting where it fits; all steps are exact.
+
+    NaN unless x is finite and y a number above 0. y is doubled while 2^k y <= x / 2, so it stays finite.
+    """
+    name = f"lazyblock.long_fmod.{mangled(llvm_scalar(lane.element))}"
+    if not lane.emitter.has_helper(name):
+        text = _LONG_DIVISION.format(name=name, type=lane.type, half=lane.constant(0.5))
+        lane.emitter.add_helper(name, text)
+    return lane.emitter.call(lane.type, name, (lane.type, x), (lane.type, y))
+
+
+_LONG_DIVISION = """\
+define internal {type} @{name}({type} %x, {type} %y) nounwind noinline {{
+entry:
+  %zero = fsub {type} %x, %x
+  %is_finite = fcmp oeq {type} %zero, 0.0
+  %is_positive = fcmp ogt {type} %y, 0.0
+  %is_fine = and i1 %is_finite, %is_positive
+  br i1 %is_fine, label %start, label %nan
+nan:
+  ret {type} 0x7FF8000000000000
+start:
+  %limit = fmul {type} %x, {half}
+  br label %grow
+grow:
+  %divisor = phi {type} [ %y, %start ], [ %doubled, %again ]
+  %fits = fcmp ole {type} %divisor, %limit
+  br i1 %fits, label %again, label %reduce
+again:
+  %doubled = fadd {type} %divisor, %divisor
+  br label %grow
+reduce:
+  %rest = phi {type} [ %x, %grow ], [ %next_rest, %reduce ]
+  %power = phi {type} [ %divisor, %grow ], [ %halved, %reduce ]
+  %is_below = fcmp olt {type} %rest, %power
+  %difference = fsub {type} %rest, %power
+  %next_rest = select i1 %is_below, {type} %rest, {type} %difference
+  %halved = fmul {type} %power, {half}
+  %is_done = fcmp ole {type} %power, %y
+  br i1 %is_done, label %done, label %reduce
+done:
+  ret {type} %next_rest
+}}
+"""
+
+# --- tables --------------------------------------------------------------------------------------
+
+
+def _row(f: Rule | None = None, i: Rule | None = None, u: Rule | None = None, b: Rule | None = None
+         ) -> dict[str, Rule]:
+    """Rules by class of element: floats, signed, unsigned (as signed if not told), bool (likewise)."""
+    u = u or i
+    pairs = {"f": f, "i": i, "u": u, "b": b or u}
+    return {key: rule for key, rule in pairs.items() if rule is not None}
+
+
+_AND, _OR, _XOR = _instruction("and"), _instruction("or"), _instruction("xor")
+
+_UNARY: dict[str, dict[str, Rule]] = {
+    "neg": _row(_instruction("fneg"), _negate, b=_first),
+    "abs": _row(_intrinsic("fabs"), _absolute, u=_first),
+    "not": _row(i=_invert),
+    "sqrt": _row(_intrinsic("sqrt")),
+    "floor": _row(_intrinsic("floor")),
+    "ceil": _row(_intrinsic("ceil")),
+    "trunc": _row(_intrinsic("trunc")),
+    "rint": _row(_intrinsic("rint")),
+}
+
+_BINARY: dict[str, dict[str, Rule]] = {
+    "add": _row(_instruction("fadd"), _instruction("add"), b=_XOR),
+    "sub": _row(_instruction("fsub"), _instruction("sub"), b=_XOR),
+    "mul": _row(_instruction("fmul"), _instruction("mul"), b=_AND),
+    "div": _row(_instruction("fdiv"), _divide, b=_AND),
+    "rem": _row(_float_remainder, _remainder, b=_zero),
+    "and": _row(i=_AND),
+    "or": _row(i=_OR),
+    "xor": _row(i=_XOR),
+    "shl": _row(i=_shift("shl"), b=_shift_bool),
+    "shr": _row(i=_shift_right_signed, u=_shift("lshr"), b=_shift_bool),
+    "max": _row(_extremum("max"), _intrinsic("smax"), _intrinsic("umax"), _OR),
+    "min": _row(_extremum("min"), _intrinsic("smin"), _intrinsic("umin"), _AND),
+    "maxnum": _row(_number_extremum("max")),
+    "minnum": _row(_number_extremum("min")),
+}
+
+_FLOAT_PREDICATES = {
+    "eq": "oeq",
+    "ne": "une",
+    "lt": "olt",
+    "le": "ole",
+    "gt": "ogt",
+    "ge": "oge",
+}
+
+
+def _compare(site: Site, kind: str, lhs: str, rhs: str) -> str:
+    element = site.element
+    if isinstance(element, ScalarType) and element.is_floating:
+        if element.is_half:
+            raise UnsupportedError(f"'{kind}' on {element} has no LLVM rule.")
+        return site.do(f"fcmp {_FLOAT_PREDICATES[kind]}", lhs, rhs)
+    is_signed = isinstance(element, ScalarType) and element.is_signed
+    order = kind if kind in ("eq", "ne") else ("s" if is_signed else "u") + kind
+    return site.do(f"icmp {order}", lhs, rhs)
+
+
+# --- conversions ---------------------------------------------------------------------------------
+
+
+def _bitcast(site: Site, value: str, to: ScalarType) -> str:
+    if llvm_scalar(site.element) == llvm_scalar(to):
+        return value
+    return site.convert("bitcast", value, to)
+
+
+def emit_cast(site: Site, value: str, to: ScalarType) -> str:
+    """Convert `value` of the site's element to `to`, as ops.Cast says."""
+    source = site.scalar
+    if to == int1:
+        return _to_bool(site, value)
+    if source.is_half:
+        wide = _from_half(site, value)
+        return wide if to == float32 else emit_cast(site.of(float32), wide, to)
+    if to.is_half:
+        return _to_half(site, value, to)
+    if source.is_floating:
+        return _from_float(site, value, to)
+    if to.is_floating:
+        return site.convert("sitofp" if source.is_signed else "uitofp", value, to)
+    return _resize(site, value, to)
+
+
+def _to_bool(site: Site, value: str) -> str:
+    if site.scalar.is_half:
+        magnitude = site.of(int16).do("and", value, site.of(int16).constant(0x7FFF))
+        return site.of(int16).do("icmp ne", magnitude, site.of(int16).constant(0))
+    if site.scalar.is_floating:
+        return site.do("fcmp une", value, site.constant(0.0))
+    return site.do("icmp ne", value, site.constant(0))
+
+
+def _resize(site: Site, value: str, to: ScalarType) -> str:
+    if to.bits == site.scalar.bits:
+        return value
+    if to.bits < site.scalar.bits:
+        return site.convert("trunc", value, to)
+    return site.convert("sext" if site.scalar.is_signed else "zext", value, to)
+
+
+def _from_float(site: Site, value: str, to: ScalarType) -> str:
+    if to.is_floating:
+        return site.convert("fpext" if to.bits == 64 else "fptrunc", value, to)
+    kind = "fptosi" if to.is_signed else "fptoui"
+    suffix = ".".join(mangled(llvm_scalar(e), site.width) for e in (to, site.element))
+    return site.emitter.call(
+        llvm_type(to, site.width), f"llvm.{kind}.sat.{suffix}", (site.type, value)
+    )
+
+
+def _from_half(site: Site, value: str) -> str:
+    """A half, given by its bits, as float32."""
+    words = site.of(uint32)
+    if site.element != float16:
+        shifted = words.do("shl", site.convert("zext", value, uint32), words.constant(16))
+        return words.convert("bitcast", shifted, float32)
+    if has_half_conversion(site.target):
+        half = site.convert("bitcast", value, "half")
+        vector = vector_of("half", site.width)
+        return site.emitter.value(f"fpext {vector} {half} to {llvm_type(float32, site.width)}")
+    return _unpack_half(words, site.convert("zext", value, uint32))
+
+
+def _to_half(site: Site, value: str, to: ScalarType) -> str:
+    """The bits of `value` rounded to a half type."""
+    floats = site.of(float32)
+    if site.element == float64:
+        narrow = _round_to_odd(site, value) if to == float16 else site.convert("fptrunc", value, float32)
+        return _to_half(floats, narrow, to)
+    if site.element != float32:
+        return _to_half(floats, emit_cast(site, value, float32), to)
+    native = {True: "half", False: "bfloat"}[to == float16]
+    if site.target.is_gpu or (to == float16 and has_half_conversion(site.target)):
+        rounded = floats.convert("fptrunc", value, native)
+        return site.emitter.value(
+            f"bitcast {vector_of(native, site.width)} {rounded} to {llvm_type(int16, site.width)}"
+        )
+    pack = _pack_half if to == float16 else _pack_bfloat
+    return pack(site, value)
+
+
+def has_half_conversion(target: Target) -> bool:
+    """Whether the processor converts float16 itself (else LLVM would call a runtime library)."""
+    if target.is_gpu:
+        return True
+    features = target.features.split(",")
+    return "+f16c" in features or "+fp-armv8" in features
+
+
+def _round_to_odd(site: Site, value: str) -> str:
+    """float64 to float32, an inexact result taking its odd neighbour: rounds to f16 once in all."""
+    floats, words = site.of(float32), site.of(int32)
+    near = site.convert("fptrunc", value, float32)
+    back = floats.convert("fpext", near, float64)
+    bits = floats.convert("bitcast", near, int32)
+    is_above = site.do("fcmp ogt", site.call("fabs", back), site.call("fabs", value))
+    below = words.do("sub", bits, words.constant(1))
+    odd = words.do("or", words.select(is_above, below, bits), words.constant(1))
+    is_inexact = site.do("fcmp one", back, value)
+    return words.convert("bitcast", words.select(is_inexact, odd, bits), float32)
+
+
+def _pack_bfloat(site: Site, value: str) -> str:
+    """float32 to bfloat16 to nearest even by adding just under half a unit, NaN kept quiet."""
+    words = site.of(uint32)
+    bits = site.convert("bitcast", value, uint32)
+    high = words.do("lshr", bits, words.constant(16))
+    is_odd = words.do("and", high, words.constant(1))
+    bias = words.do("add", is_odd, words.constant(0x7FFF))
+    rounded = words.do("lshr", words.do("add", bits, bias), words.constant(16))
+    quiet = words.do("or", high, words.constant(0x40))
+    chosen = words.select(site.do("fcmp uno", value, value), quiet, rounded)
+    return words.convert("trunc", chosen, int16)
+
+
+def _pack_half(site: Site, value: str) -> str:
+    """float32 to float16 to nearest even in integer arithmetic.
+
+    Normal results: re-bias the exponent and add just under half a unit. Subnormal ones: adding 0.5
+    to the magnitude lets the float adder round at the right bit.
+    """
+    words = site.of(uint32)
+    c = words.constant
+    bits = site.convert("bitcast", value, uint32)
+    sign = words.do("and", words.do("lshr", bits, c(16)), c(0x8000))
+    magnitude = words.do("and", bits, c(0x7FFFFFFF))
+    is_odd = words.do("and", words.do("lshr", magnitude, c(13)), c(1))
+    rebiased = words.do("add", words.do("add", magnitude, c(((15 - 127) << 23) + 0xFFF)), is_odd)
+    normal = words.do("lshr", rebiased, c(13))
+    shifted = site.do("fadd", site.call("fabs", value), site.constant(0.5))
+    small = words.do("sub", site.convert("bitcast", shifted, uint32), c(126 << 23))
+    finite = words.select(words.do("icmp ult", magnitude, c(113 << 23)), small, normal)
+    is_nan = words.do("icmp ugt", magnitude, c(255 << 23))
+    payload = words.do("or", words.do("lshr", magnitude, c(13)), c(0x7E00))
+    special = words.select(is_nan, words.do("and", payload, c(0x7FFF)), c(0x7C00))
+    is_large = words.do("icmp uge", magnitude, c(143 << 23))
+    result = words.do("or", words.select(is_large, special, finite), sign)
+    return words.convert("trunc", result, int16)
+
+
+def _unpack_half(words: Site, half: str) -> str:
+    """float16 bits (in u32) to float32: re-bias; a float subtraction normalises subnormals."""
+    c = words.constant
+    sign = words.do("shl", words.do("and", half, c(0x8000)), c(16))
+    moved = words.do("shl", words.do("and", half, c(0x7FFF)), c(13))
+    exponent = words.do("and", moved, c(0x0F800000))
+    normal = words.do("add", moved, c(112 << 23))
+    special = words.do("add", normal, c(112 << 23))
+    floats = words.of(float32)
+    raised = words.convert("bitcast", words.do("add", normal, c(1 << 23)), float32)
+    small = floats.do("fsub", raised, floats.constant(2.0**-14))
+    subnormal = floats.convert("bitcast", small, uint32)
+    is_special = words.do("icmp eq", exponent, c(0x0F800000))
+    is_small = words.do("icmp eq", exponent, c(0))
+    chosen = words.select(is_special, special, words.select(is_small, subnormal, normal))
+    return words.convert("bitcast", words.do("or", chosen, sign), float32)

@@ -1,0 +1,1 @@
+"""Devices, memory, launches: the CPU and CUDA behind one interface."""

@@ -1,0 +1,94 @@
+"""What a device offers to the rest of lazyblock; `cpu.py` and `cuda.py` implement it.
+
+A kernel's arguments travel in *slots*: one 8-byte slot per program parameter, in order, little-endian
+(pointers and 64-bit numbers fill it, narrower ones use its low bytes), then three int64 slots with the
+grid. A prepared slot buffer is written once and patched per launch.
+"""
+
+from __future__ import annotations
+
+import struct
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lazyblock.dtypes import DType
+from lazyblock.target import Target
+
+Grid = tuple[int, int, int]
+
+
+class Buffer(ABC):
+    """Memory of a device. `pointer` is its address; it lives as long as the object does."""
+
+    device: Device
+    pointer: int
+    nbytes: int
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What a compiled kernel uses, as far as the device tells (None = unknown)."""
+
+    registers: int | None = None
+    spill_bytes: int | None = None
+    shared_bytes: int | None = None
+
+
+class LoadedKernel(ABC):
+    """A kernel ready to launch on one device."""
+
+    resources: Resources
+
+
+class Device(ABC):
+    """A place where kernels run. Compares by identity; `str(device)` is "cpu" or "cuda:0"."""
+
+    name: str
+    target: Target
+
+    def __repr__(self) -> str:
+        return self.name
+
+    @abstractmethod
+    def allocate(self, nbytes: int) -> Buffer:
+        """Uninitialised memory (possibly recycled). Raises: OutOfResourcesError with the sizes."""
+
+    @abstractmethod
+    def from_host(self, array: npt.NDArray[Any]) -> Buffer:
+        """Copy a NumPy array's elements, in C order, into new memory."""
+
+    @abstractmethod
+    def to_host(self, buffer: Buffer, offset: int, dtype: DType, shape: Sequence[int],
+                strides: Sequence[int]) -> npt.NDArray[Any]:
+        """Wait and give elements as a NumPy array; offset and strides count elements.
+
+        The CPU gives a read-only view of the buffer (which stays alive), a GPU a copy.
+        """
+
+    @abstractmethod
+    def load(self, image: bytes, name: str, num_threads: int, shared_bytes: int) -> LoadedKernel:
+        """Make the kernel `name` of a compiled image (host object; PTX or cubin) callable."""
+
+    @abstractmethod
+    def launch(self, kernel: LoadedKernel, grid: Grid, slots: bytearray, work: int) -> None:
+        """Enqueue a kernel; `slots` may be reused at once. work: elements touched, a size hint."""
+
+    @abstractmethod
+    def synchronize(self) -> None:
+        """Wait for everything enqueued so far."""
+
+
+
+def pack_scalar(value: bool | int | float, dtype: DType) -> bytes:
+    """One number of `dtype` as the 8 bytes of its slot."""
+    return np.asarray(value).astype(dtype).tobytes().ljust(8, b"\0")
+
+
+def pack_pointer(address: int) -> bytes:
+    """An address as the 8 bytes of its slot."""
+    return struct.pack("<Q", address)

@@ -1,0 +1,89 @@
+"""Every switch, once: a typed field with default, environment name and one-line doc.
+
+`LAZYBLOCK_<FIELD>` sets a field from the environment; `with config.scope(dump="out"):` changes it for
+a while. Fields marked `affects_code` enter cache keys.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from lazyblock.errors import ValueRangeError
+
+
+def _switch(default: Any, doc: str, affects_code: bool = False) -> Any:
+    return field(default=default, metadata={"doc": doc, "affects_code": affects_code})
+
+
+@dataclass
+class Config:
+    """The switches. Read as `config.current.verify`; change through `scope` or the environment."""
+
+    device: str = _switch("", "default device: 'cpu', 'cuda', 'cuda:1'; empty = cuda if present")
+    dump: str = _switch("", "directory that gets every stage of every kernel")
+    logs: str = _switch("", "comma list of graph, fusion, kernels, cache, eval")
+    cache: bool = _switch(True, "use the disk cache")
+    cache_dir: str = _switch("", "disk cache directory; empty = $XDG_CACHE_HOME/lazyblock")
+    cache_bytes: int = _switch(1 << 30, "size bound of the disk cache, in bytes")
+    verify: bool = _switch(False, "verify every IR after every pass")
+    fuse: bool = _switch(True, "fuse operations; off = one kernel per operation", True)
+    num_threads: int = _switch(0, "CPU threads; 0 = all this process may use")
+    numerics: str = _switch("strict", "'strict' or 'fast'", True)
+
+
+def _parse(kind: type, text: str, name: str) -> Any:
+    if kind is bool:
+        if text.lower() in ("1", "true", "on", "yes"):
+            return True
+        if text.lower() in ("", "0", "false", "off", "no"):
+            return False
+        raise ValueRangeError(f"{name} is {text!r}, expected 0 or 1.")
+    if kind is int:
+        try:
+            return int(text)
+        except ValueError:
+            raise ValueRangeError(f"{name} is {text!r}, expected an integer.") from None
+    return text
+
+
+def _from_environment() -> Config:
+    result = Config()
+    for entry in fields(Config):
+        name = f"LAZYBLOCK_{entry.name.upper()}"
+        if name in os.environ:
+            setattr(result, entry.name, _parse(type(entry.default), os.environ[name], name))
+    return result
+
+
+current = _from_environment()
+
+
+def code_settings() -> str:
+    """The settings that change generated code, as text for cache keys."""
+    pairs = (
+        f"{entry.name}={getattr(current, entry.name)!r}"
+        for entry in fields(Config)
+        if entry.metadata["affects_code"]
+    )
+    return " ".join(pairs)
+
+
+@contextmanager
+def scope(**changes: Any) -> Iterator[Config]:
+    """Change fields for the time of a `with` block. Raises: ValueRangeError for unknown names."""
+    known = {entry.name for entry in fields(Config)}
+    for name in changes:
+        if name not in known:
+            raise ValueRangeError(f"There is no setting '{name}'.", hint=f"one of {sorted(known)}.")
+    before = {name: getattr(current, name) for name in changes}
+    try:
+        for name, value in changes.items():
+            setattr(current, name, value)
+        yield current
+    finally:
+        for name, value in before.items():
+            setattr(current, name, value)

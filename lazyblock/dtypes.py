@@ -1,0 +1,122 @@
+"""The dtypes lazyblock computes with, and how they promote.
+
+Arrays carry `numpy.dtype` objects. NumPy 2 is the specification (NEP 50: Python scalars are weak);
+bfloat16 comes from ml_dtypes and promotes as float16 does, except that the two meet in float32.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from lazyblock.errors import DTypeError
+
+DType = np.dtype[Any]
+
+bool_ = np.dtype(np.bool_)
+int8, int16, int32, int64 = (np.dtype(f"int{n}") for n in (8, 16, 32, 64))
+uint8, uint16, uint32, uint64 = (np.dtype(f"uint{n}") for n in (8, 16, 32, 64))
+float16, float32, float64 = (np.dtype(f"float{n}") for n in (16, 32, 64))
+bfloat16 = np.dtype(ml_dtypes.bfloat16)
+
+SIGNED = (int8, int16, int32, int64)
+UNSIGNED = (uint8, uint16, uint32, uint64)
+FLOATING = (float16, bfloat16, float32, float64)
+SUPPORTED = (bool_, *SIGNED, *UNSIGNED, *FLOATING)
+
+_SUPPORTED_SET = frozenset(SUPPORTED)
+_FLOATING_SET = frozenset(FLOATING)
+_NAMES = {dtype.name: dtype for dtype in SUPPORTED}
+
+# Weak (Python) scalars by kind: a scalar takes the array's dtype if its kind is not above it.
+WEAK_TYPES: tuple[type, ...] = (bool, int, float)
+
+
+def as_dtype(dtype: Any) -> DType:
+    """Give the supported `numpy.dtype` that `dtype` names (a dtype, scalar type, name or None).
+
+    Raises: DTypeError for dtypes lazyblock does not compute with.
+    """
+    if isinstance(dtype, str) and dtype in _NAMES:
+        return _NAMES[dtype]
+    try:
+        result = np.dtype(dtype)
+    except TypeError as error:
+        raise DTypeError(f"Cannot understand {dtype!r} as a dtype.") from error
+    native = result.newbyteorder("=") if result.byteorder == ">" else result
+    if native not in _SUPPORTED_SET:
+        names = ", ".join(_NAMES)
+        raise DTypeError(f"dtype '{result}' is not supported.", hint=f"use one of {names}.")
+    return native
+
+
+def is_bool(dtype: DType) -> bool:
+    return dtype == bool_
+
+
+def is_signed(dtype: DType) -> bool:
+    return dtype.kind == "i"
+
+
+def is_unsigned(dtype: DType) -> bool:
+    return dtype.kind == "u"
+
+
+def is_integer(dtype: DType) -> bool:
+    """Signed or unsigned integer; bool is neither."""
+    return dtype.kind in "iu"
+
+
+def is_floating(dtype: DType) -> bool:
+    return dtype in _FLOATING_SET
+
+
+def is_half(dtype: DType) -> bool:
+    """float16 or bfloat16: the types whose arithmetic runs in float32 and rounds back."""
+    return dtype == float16 or dtype == bfloat16
+
+
+def accumulator_dtype(dtype: DType) -> DType:
+    """Dtype sums of `dtype` are kept in: float32 for half types, else the dtype itself."""
+    return float32 if is_half(dtype) else dtype
+
+
+@lru_cache(maxsize=None)
+def promote(left: DType, right: DType) -> DType:
+    """Dtype both operands are converted to before an operation between them."""
+    if left == right:
+        return left
+    if bfloat16 in (left, right):
+        other = right if left == bfloat16 else left
+        if other == float16:
+            return float32
+        return bfloat16 if np.promote_types(other, float16) == float16 else np.promote_types(
+            other, float16
+        )
+    return np.promote_types(left, right)
+
+
+@lru_cache(maxsize=None)
+def promote_weak(dtype: DType, kind: type) -> DType:
+    """Dtype of an array of `dtype` meeting a Python scalar of type `kind` (bool, int or float)."""
+    if kind is bool or (kind is int and dtype != bool_) or is_floating(dtype):
+        return dtype
+    return int64 if kind is int else float64
+
+
+def result_type(*operands: DType | type) -> DType:
+    """Promote dtypes and weak Python scalar types (`bool`, `int`, `float`) together, as NEP 50 does."""
+    strong = [o for o in operands if isinstance(o, np.dtype)]
+    weak = [o for o in operands if not isinstance(o, np.dtype)]
+    if not strong:
+        default: dict[Any, DType] = {bool: bool_, int: int64, float: float64}
+        strong = [default[max(weak, key=WEAK_TYPES.index)]]
+    result = strong[0]
+    for dtype in strong[1:]:
+        result = promote(result, dtype)
+    for kind in weak:
+        result = promote_weak(result, kind)
+    return result

@@ -1,0 +1,68 @@
+"""Every error lazyblock raises on purpose.
+
+User errors derive both from `LazyBlockError` and from the builtin they refine, so `except ValueError`
+keeps working. A message is one sentence with what was given and what was expected; `note` says why,
+`hint` what to do. `assert` is for our own mistakes.
+"""
+
+from __future__ import annotations
+
+
+class LazyBlockError(Exception):
+    """Base of all lazyblock errors; `note` and `hint` become further lines of the message."""
+
+    def __init__(self, message: str, *, note: str = "", hint: str = "") -> None:
+        lines = [message]
+        if note:
+            lines.append(f"Note: {note}")
+        if hint:
+            lines.append(f"Hint: {hint}")
+        super().__init__("\n".join(lines))
+
+
+class ShapeError(LazyBlockError, ValueError):
+    """Shapes that do not fit together."""
+
+
+class ValueRangeError(LazyBlockError, ValueError):
+    """An argument of the right type with a value that is not allowed."""
+
+
+class AxisError(ShapeError, IndexError):
+    """An axis outside the array's dimensions."""
+
+
+class DTypeError(LazyBlockError, TypeError):
+    """A dtype that is not supported, or not by this operation."""
+
+
+class IndexingError(LazyBlockError, IndexError):
+    """An index outside its axis, or of a kind that is not understood."""
+
+
+class UnsupportedError(LazyBlockError, NotImplementedError):
+    """A request lazyblock understands but does not offer."""
+
+
+class VerifyError(LazyBlockError):
+    """An IR that breaks its own rules; always lazyblock's mistake, never the user's."""
+
+
+class CompileError(LazyBlockError):
+    """A kernel that could not be compiled; carries stage, kernel name and the dump's path."""
+
+
+class DeviceError(LazyBlockError, RuntimeError):
+    """A device that is missing or cannot be used."""
+
+
+class LaunchError(LazyBlockError, RuntimeError):
+    """A kernel that could not be launched or failed while running."""
+
+
+class OutOfResourcesError(LazyBlockError, MemoryError):
+    """Not enough memory, registers or shared memory."""
+
+
+class EvaluationForbiddenError(LazyBlockError, RuntimeError):
+    """An evaluation inside `lb.forbid_eval()`."""

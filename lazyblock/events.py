@@ -1,0 +1,78 @@
+"""What happens inside, as frozen records for whoever listens (inspect, logs, tests).
+
+Rooms call `emit(record)`; listeners are added with `listen` for as long as they are needed.
+Nobody may depend on a listener's presence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class StageDone:
+    """A stage of a kernel's making has its text. stage: "graph", "plan", "block", "llvm", "ptx"..."""
+
+    kernel: str
+    stage: str
+    text: str
+
+
+@dataclass(frozen=True)
+class CacheLookup:
+    """Where a kernel was found: "memory", "disk" or "none" (then LLVM ran)."""
+
+    kernel: str
+    found: str
+
+
+@dataclass(frozen=True)
+class KernelLaunch:
+    """A kernel was enqueued on a device."""
+
+    kernel: str
+    grid: tuple[int, ...]
+    device: str
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Arrays were evaluated: why, where in the user's code, and with how many kernels."""
+
+    reason: str
+    line: str
+    num_kernels: int
+
+
+Event = StageDone | CacheLookup | KernelLaunch | Evaluation
+Listener = Callable[[Event], None]
+
+_listeners: list[Listener] = []
+
+
+def is_observed() -> bool:
+    """Whether anybody listens; lets callers skip making costly texts."""
+    return bool(_listeners)
+
+
+def emit(event: Event) -> None:
+    """Hand `event` to every listener."""
+    for listener in tuple(_listeners):
+        listener(event)
+
+
+def add_listener(listener: Listener) -> None:
+    """Add a listener for the rest of the process."""
+    _listeners.append(listener)
+
+
+@contextmanager
+def listen(listener: Listener) -> Iterator[None]:
+    """Add a listener for the time of a `with` block."""
+    _listeners.append(listener)
+    try:
+        yield
+    finally:
+        _listeners.remove(listener)

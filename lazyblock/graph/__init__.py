@@ -1,0 +1,1 @@
+"""The expression graph: frozen, interned nodes over whole arrays. Pure values, no execution."""

@@ -1,0 +1,131 @@
+"""Checked constructors of nodes: the only way the other rooms make them.
+
+Operands broadcast here (a VIEW where needed); dtypes must be equal already, save through `cast`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from lazyblock import dtypes
+from lazyblock.dtypes import DType
+from lazyblock.errors import ShapeError
+from lazyblock.graph import index_map
+from lazyblock.graph.attrs import (
+    NO_ATTRS,
+    CastAttrs,
+    ConstantAttrs,
+    InputAttrs,
+    IotaAttrs,
+    ReduceAttrs,
+    ReshapeAttrs,
+    Storage,
+    ViewAttrs,
+)
+from lazyblock.graph.index_map import IndexMap
+from lazyblock.graph.node import Node, make_node
+from lazyblock.graph.ops import Op, ReduceKind
+from lazyblock.shapes import Shape, Strides, broadcast_shapes, contiguous_strides
+
+
+def input_array(
+    storage: Storage, shape: Shape, dtype: DType, strides: Strides | None = None, offset: int = 0
+) -> Node:
+    """An array in memory; strides (default C order) and offset count elements."""
+    strides = contiguous_strides(shape) if strides is None else strides
+    return make_node(Op.INPUT, (), InputAttrs(storage, shape, dtype, strides, offset))
+
+
+def constant(value: Any, dtype: DType) -> Node:
+    """One number, shape ()."""
+    return make_node(Op.CONSTANT, (), ConstantAttrs(np.asarray(value, dtype).tobytes(), dtype))
+
+
+def iota(size: int, dtype: DType) -> Node:
+    """0, 1, ..., size - 1."""
+    return make_node(Op.IOTA, (), IotaAttrs(size, dtype))
+
+
+def cast(node: Node, dtype: DType) -> Node:
+    """Convert to `dtype`; the node itself if it has it."""
+    return node if node.dtype == dtype else make_node(Op.CAST, (node,), CastAttrs(dtype))
+
+
+def view(node: Node, map: IndexMap, shape: Shape) -> Node:
+    """result[i] = node[map(i)] for i in `shape`; every index must fall inside `node`."""
+    if shape == node.shape and map.is_identity:
+        return node
+    return make_node(Op.VIEW, (node,), ViewAttrs(map.normalized(shape, node.shape), shape))
+
+
+def reshape(node: Node, shape: Shape) -> Node:
+    """The same elements in C order."""
+    return node if node.shape == shape else make_node(Op.RESHAPE, (node,), ReshapeAttrs(shape))
+
+
+def permute(node: Node, axes: Sequence[int]) -> Node:
+    """Result axis i is operand axis axes[i]."""
+    shape = tuple(node.shape[axis] for axis in axes)
+    return view(node, index_map.permutation(axes), shape)
+
+
+def broadcast_to(node: Node, shape: Shape) -> Node:
+    """NumPy's broadcast_to. Raises: ShapeError."""
+    if node.shape == shape:
+        return node
+    lead = len(shape) - len(node.shape)
+    if lead < 0 or any(n not in (1, shape[lead + d]) for d, n in enumerate(node.shape)):
+        raise ShapeError(f"Cannot broadcast {node.shape} to {shape}.")
+    return view(node, index_map.broadcast(node.shape, shape), shape)
+
+
+def expand_dims(node: Node, positions: Sequence[int]) -> Node:
+    """Insert unit axes that stand at `positions` (sorted, non-negative) of the result."""
+    extents = iter(node.shape)
+    rank = node.ndim + len(positions)
+    shape = tuple(1 if axis in positions else next(extents) for axis in range(rank))
+    return view(node, index_map.inserted_axes(node.ndim, positions), shape)
+
+
+def squeeze(node: Node, positions: Sequence[int]) -> Node:
+    """Remove the unit axes at `positions`."""
+    shape = tuple(n for axis, n in enumerate(node.shape) if axis not in positions)
+    return view(node, index_map.removed_axes(node.ndim, positions, [0] * len(positions)), shape)
+
+
+def elementwise(op: Op, *operands: Node) -> Node:
+    """Apply an elementwise op. Raises: ShapeError, DTypeError."""
+    return make_node(op, _broadcast(op, operands), NO_ATTRS)
+
+
+def where(condition: Node, on_true: Node, on_false: Node) -> Node:
+    return elementwise(Op.WHERE, condition, on_true, on_false)
+
+
+def reduce(kind: ReduceKind, operand: Node, axes: tuple[int, ...]) -> Node:
+    """Combine the elements along `axes` (sorted, non-negative), which disappear."""
+    if not axes:
+        return operand
+    return make_node(Op.REDUCE, (operand,), ReduceAttrs(kind, axes))
+
+
+def reduce_keepdims(kind: ReduceKind, operand: Node, axes: tuple[int, ...]) -> Node:
+    """As `reduce`, the axes staying with extent 1."""
+    return expand_dims(reduce(kind, operand, axes), axes)
+
+
+def _broadcast(op: Op, operands: tuple[Node, ...]) -> tuple[Node, ...]:
+    first = operands[0].shape
+    if all(node.shape == first for node in operands):
+        return operands
+    shape = broadcast_shapes(*(node.shape for node in operands), operation=op.value)
+    return tuple(node if node.shape == () else broadcast_to(node, shape) for node in operands)
+
+
+def constant_value(node: Node) -> Any:
+    """The number of a CONSTANT node as a NumPy scalar."""
+    assert isinstance(node.attrs, ConstantAttrs)
+    return np.frombuffer(node.attrs.data, dtypes.as_dtype(node.dtype))[0]

@@ -1,0 +1,85 @@
+"""Shape, dtype rules of every op. Operands are already promoted and broadcast by `build.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from lazyblock import dtypes
+from lazyblock.dtypes import DType
+from lazyblock.errors import DTypeError, ShapeError
+from lazyblock.graph.attrs import Attrs, InputAttrs, IotaAttrs
+from lazyblock.graph.ops import ELEMENTWISE, Op, ReduceKind, kind_of
+from lazyblock.shapes import Shape, size_of
+
+if TYPE_CHECKING:
+    from lazyblock.graph.node import Node
+
+Inferred = tuple[Shape, DType]
+
+
+def infer(op: Op, inputs: tuple[Node, ...], attrs: Attrs) -> Inferred:
+    """Shape and dtype of a node. Raises: DTypeError, ShapeError when operands do not fit."""
+    rule = _RULES.get(op)
+    return _elementwise(op, inputs) if rule is None else rule(inputs, attrs)
+
+
+def _elementwise(op: Op, inputs: tuple[Node, ...]) -> Inferred:
+    info = ELEMENTWISE[op]
+    dtype = inputs[0].dtype
+    if any(node.dtype is not dtype and node.dtype != dtype for node in inputs):
+        raise DTypeError(f"Operands of '{op.value}' have dtypes {[str(n.dtype) for n in inputs]}.")
+    if kind_of(dtype) not in info.domain:
+        raise DTypeError(f"'{op.value}' is not supported for dtype {dtype}.")
+    return _common_shape(op, inputs), dtypes.bool_ if info.to_bool else dtype
+
+
+def _common_shape(op: Op, inputs: tuple[Node, ...]) -> Shape:
+    shape = max((node.shape for node in inputs), key=len)
+    if any(node.shape not in ((), shape) for node in inputs):
+        raise ShapeError(f"Operands of '{op.value}' have shapes {[n.shape for n in inputs]}.")
+    return shape
+
+
+def _where(inputs: tuple[Node, ...], attrs: Attrs) -> Inferred:
+    condition, on_true, on_false = inputs
+    if condition.dtype != dtypes.bool_ or on_true.dtype != on_false.dtype:
+        raise DTypeError("'where' takes a bool condition and two operands of one dtype.")
+    return _common_shape(Op.WHERE, inputs), on_true.dtype
+
+
+def _cast(inputs: tuple[Node, ...], attrs: Any) -> Inferred:
+    return inputs[0].shape, attrs.dtype
+
+
+def _view(inputs: tuple[Node, ...], attrs: Any) -> Inferred:
+    return attrs.shape, inputs[0].dtype
+
+
+def _reshape(inputs: tuple[Node, ...], attrs: Any) -> Inferred:
+    if size_of(attrs.shape) != inputs[0].size:
+        raise ShapeError(f"Cannot reshape {inputs[0].shape} to {attrs.shape}.")
+    return attrs.shape, inputs[0].dtype
+
+
+def _reduce(inputs: tuple[Node, ...], attrs: Any) -> Inferred:
+    (operand,) = inputs
+    if attrs.kind in (ReduceKind.ANY, ReduceKind.ALL) and operand.dtype != dtypes.bool_:
+        raise DTypeError(f"'{attrs.kind.value}' reduces bool, not {operand.dtype}.")
+    kept = tuple(n for axis, n in enumerate(operand.shape) if axis not in attrs.axes)
+    return kept, operand.dtype
+
+
+def _leaf(inputs: tuple[Node, ...], attrs: Any) -> Inferred:
+    shapes = {InputAttrs: lambda: attrs.shape, IotaAttrs: lambda: (attrs.size,)}
+    return shapes.get(type(attrs), tuple)(), attrs.dtype
+
+
+_RULES: dict[Op, Callable[[tuple[Node, ...], Any], Inferred]] = {
+    **dict.fromkeys((Op.INPUT, Op.CONSTANT, Op.IOTA), _leaf),
+    Op.WHERE: _where,
+    Op.CAST: _cast,
+    Op.VIEW: _view,
+    Op.RESHAPE: _reshape,
+    Op.REDUCE: _reduce,
+}

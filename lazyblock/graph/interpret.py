@@ -1,0 +1,136 @@
+"""The graph's meaning, in NumPy: one node at a time, no fusion. The oracle of every lowering."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lazyblock import dtypes
+from lazyblock.graph.attrs import (
+    CastAttrs,
+    IotaAttrs,
+    ReduceAttrs,
+    ReshapeAttrs,
+    ViewAttrs,
+)
+from lazyblock.graph.build import constant_value
+from lazyblock.graph.node import Node
+from lazyblock.graph.ops import Op, ReduceKind
+from lazyblock.graph.traverse import topological
+from lazyblock.shapes import contiguous_strides
+
+NDArray = npt.NDArray[Any]
+
+
+def interpret(outputs: Sequence[Node], inputs: Mapping[Node, NDArray]) -> list[NDArray]:
+    """Evaluate `outputs`; `inputs` gives the array of every INPUT node."""
+    values: dict[Node, NDArray] = {}
+    with np.errstate(all="ignore"):
+        for node in topological(outputs):
+            operands = [values[operand] for operand in node.inputs]
+            values[node] = np.asarray(
+                inputs[node] if node.op is Op.INPUT else _evaluate(node, operands)
+            )
+    return [values[node] for node in outputs]
+
+
+def _evaluate(node: Node, operands: list[NDArray]) -> Any:
+    rule = _RULES.get(node.op)
+    if rule is not None:
+        return rule(node, *operands)
+    function = _FUNCTIONS.get(node.op) or getattr(np, node.op.value)
+    if dtypes.is_half(operands[0].dtype) and node.dtype == operands[0].dtype:
+        return function(*(a.astype(np.float32) for a in operands)).astype(node.dtype)
+    return np.asarray(function(*operands)).astype(node.dtype, copy=False)
+
+
+def _view(node: Node, operand: NDArray) -> NDArray:
+    assert isinstance(node.attrs, ViewAttrs)
+    flat = np.ascontiguousarray(operand).reshape(-1)
+    offset, strides = node.attrs.map.strides(contiguous_strides(operand.shape))
+    if node.size == 0:
+        return np.empty(node.shape, node.dtype)
+    in_bytes = [stride * flat.itemsize for stride in strides]
+    return np.lib.stride_tricks.as_strided(flat[offset:], node.shape, in_bytes)
+
+
+def _reduce(node: Node, operand: NDArray) -> NDArray:
+    assert isinstance(node.attrs, ReduceAttrs)
+    combine = _COMBINES[node.attrs.kind]
+    if dtypes.is_half(operand.dtype):
+        wide = operand.astype(np.float32)
+        return combine(wide, axis=node.attrs.axes).astype(node.dtype)
+    if node.attrs.kind in (ReduceKind.SUM, ReduceKind.PROD):
+        return combine(operand, axis=node.attrs.axes, dtype=operand.dtype)
+    if operand.size == 0 and node.size:
+        raise AssertionError("max and min of nothing are refused when recorded")
+    return combine(operand, axis=node.attrs.axes)
+
+
+def _cast(node: Node, operand: NDArray) -> NDArray:
+    assert isinstance(node.attrs, CastAttrs)
+    return operand.astype(node.attrs.dtype)
+
+
+def _iota(node: Node) -> NDArray:
+    assert isinstance(node.attrs, IotaAttrs)
+    return np.arange(node.attrs.size).astype(node.dtype)
+
+
+def _reshape(node: Node, operand: NDArray) -> NDArray:
+    assert isinstance(node.attrs, ReshapeAttrs)
+    return operand.reshape(node.attrs.shape)
+
+
+_RULES: dict[Op, Callable[..., Any]] = {
+    Op.CONSTANT: lambda node: constant_value(node),
+    Op.IOTA: _iota,
+    Op.VIEW: _view,
+    Op.RESHAPE: _reshape,
+    Op.CAST: _cast,
+    Op.REDUCE: _reduce,
+    Op.WHERE: lambda node, condition, a, b: np.where(condition, a, b),
+}
+
+_COMBINES: dict[ReduceKind, Callable[..., NDArray]] = {
+    ReduceKind.SUM: np.add.reduce,
+    ReduceKind.PROD: np.multiply.reduce,
+    ReduceKind.MAX: np.maximum.reduce,
+    ReduceKind.MIN: np.minimum.reduce,
+    ReduceKind.ANY: np.logical_or.reduce,
+    ReduceKind.ALL: np.logical_and.reduce,
+}
+
+
+def _vectorized(function: Callable[[float], float]) -> Callable[[NDArray], NDArray]:
+    return np.vectorize(function, otypes=[np.float64])
+
+
+def _tgamma(x: float) -> float:
+    try:
+        return math.gamma(x)
+    except ValueError:
+        return math.copysign(math.inf, x) if x == 0 else math.nan
+    except OverflowError:
+        return math.inf
+
+
+def _lgamma(x: float) -> float:
+    try:
+        return math.lgamma(x)
+    except ValueError:
+        return math.inf
+
+
+# Ops that NumPy has no ufunc of this name for.
+_FUNCTIONS: dict[Op, Callable[..., Any]] = {
+    Op.RSQRT: lambda x: np.reciprocal(np.sqrt(x)),
+    Op.ERF: _vectorized(math.erf),
+    Op.ERFC: _vectorized(math.erfc),
+    Op.LGAMMA: _vectorized(_lgamma),
+    Op.TGAMMA: _vectorized(_tgamma),
+}

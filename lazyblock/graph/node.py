@@ -1,0 +1,68 @@
+"""Nodes of the expression graph and the table that makes equal nodes one object.
+
+A node is frozen; shape and dtype are inferred by `infer.py`, never passed by callers. `line` (where
+the user recorded it) takes no part in equality: the first recording of an expression names it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from weakref import WeakValueDictionary
+
+from lazyblock.dtypes import DType
+from lazyblock.graph.attrs import NO_ATTRS, Attrs
+from lazyblock.graph.infer import infer
+from lazyblock.graph.ops import Op
+from lazyblock.shapes import Shape, size_of
+from lazyblock.source import SourceLine, user_line
+
+
+class Node:
+    """One operation on whole arrays. Compare with `is`."""
+
+    __slots__ = ("__weakref__", "attrs", "dtype", "inputs", "line", "op", "shape")
+
+    op: Op
+    inputs: tuple[Node, ...]
+    attrs: Attrs
+    shape: Shape
+    dtype: DType
+    line: SourceLine
+
+    def __init__(self, op: Op, inputs: tuple[Node, ...], attrs: Attrs, line: SourceLine) -> None:
+        self.op = op
+        self.inputs = inputs
+        self.attrs = attrs
+        self.shape, self.dtype = infer(op, inputs, attrs)
+        self.line = line
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return size_of(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.dtype.itemsize
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    def __repr__(self) -> str:
+        return f"Node({self.op.value}: {self.dtype}{list(self.shape)})"
+
+
+_table: WeakValueDictionary[Any, Node] = WeakValueDictionary()
+
+
+def make_node(
+    op: Op, inputs: tuple[Node, ...], attrs: Attrs = NO_ATTRS, line: SourceLine | None = None
+) -> Node:
+    """Give the node of this op, operands and settings; the existing one if there is one."""
+    key = (op, inputs, attrs)
+    node = _table.get(key)
+    if node is None:
+        node = Node(op, inputs, attrs, line or user_line())
+        _table[key] = node
+    return node

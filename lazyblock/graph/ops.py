@@ -1,0 +1,200 @@
+"""The primitive ops of the graph, on one page.
+
+Everything users call is written in these. Elementwise ops take operands of one dtype, whose shapes are
+the result's or `()`; dtype conversions are CAST nodes, broadcasting beyond scalars is a VIEW.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lazyblock import dtypes
+from lazyblock.dtypes import DType
+
+
+class Category(enum.Enum):
+    """How an op treats its operands' elements."""
+
+    LEAF = "leaf"
+    ELEMENTWISE = "elementwise"
+    REDUCTION = "reduction"
+    VIEW = "view"
+
+
+class Op(enum.Enum):
+    """Kinds of computation. Members compare by identity."""
+
+    __hash__ = object.__hash__  # members are singletons; the default hashes the name each time
+
+    # leaves
+    INPUT = "input"  # an array in memory
+    CONSTANT = "constant"  # one number, shape ()
+    IOTA = "iota"  # 0, 1, 2, ... along the only axis
+    # views
+    VIEW = "view"  # result[i] = operand[map(i)], an affine map
+    RESHAPE = "reshape"  # the same elements in C order
+    # other structure
+    CAST = "cast"
+    WHERE = "where"
+    REDUCE = "reduce"
+    # elementwise arithmetic
+    ADD = "add"
+    SUBTRACT = "subtract"
+    MULTIPLY = "multiply"
+    DIVIDE = "divide"
+    FLOOR_DIVIDE = "floor_divide"
+    REMAINDER = "remainder"
+    FMOD = "fmod"
+    POWER = "power"
+    NEGATIVE = "negative"
+    ABSOLUTE = "absolute"
+    SIGN = "sign"
+    SQRT = "sqrt"
+    MAXIMUM = "maximum"
+    MINIMUM = "minimum"
+    FMAX = "fmax"
+    FMIN = "fmin"
+    COPYSIGN = "copysign"
+    # comparisons and tests
+    EQUAL = "equal"
+    NOT_EQUAL = "not_equal"
+    LESS = "less"
+    LESS_EQUAL = "less_equal"
+    GREATER = "greater"
+    GREATER_EQUAL = "greater_equal"
+    ISNAN = "isnan"
+    ISINF = "isinf"
+    ISFINITE = "isfinite"
+    SIGNBIT = "signbit"
+    # bits; logical ops are these on bool
+    BITWISE_AND = "bitwise_and"
+    BITWISE_OR = "bitwise_or"
+    BITWISE_XOR = "bitwise_xor"
+    INVERT = "invert"
+    LEFT_SHIFT = "left_shift"
+    RIGHT_SHIFT = "right_shift"
+    # rounding
+    FLOOR = "floor"
+    CEIL = "ceil"
+    TRUNC = "trunc"
+    RINT = "rint"
+    # functions
+    EXP = "exp"
+    EXP2 = "exp2"
+    EXPM1 = "expm1"
+    LOG = "log"
+    LOG1P = "log1p"
+    LOG2 = "log2"
+    LOG10 = "log10"
+    SIN = "sin"
+    COS = "cos"
+    TAN = "tan"
+    ARCSIN = "arcsin"
+    ARCCOS = "arccos"
+    ARCTAN = "arctan"
+    ARCTAN2 = "arctan2"
+    SINH = "sinh"
+    COSH = "cosh"
+    TANH = "tanh"
+    ARCSINH = "arcsinh"
+    ARCCOSH = "arccosh"
+    ARCTANH = "arctanh"
+    CBRT = "cbrt"
+    HYPOT = "hypot"
+    RSQRT = "rsqrt"
+    ERF = "erf"
+    ERFC = "erfc"
+    LGAMMA = "lgamma"
+    TGAMMA = "tgamma"
+
+
+@dataclass(frozen=True)
+class OpInfo:
+    """Facts about an elementwise op.
+
+    arity: number of operands. domain: dtype kinds it is defined on ("b", "i", "u", "f").
+    to_bool: the result is bool, else the operands' dtype. flops: rough cost of an element.
+    """
+
+    arity: int
+    domain: str
+    to_bool: bool = False
+    flops: int = 1
+
+
+def _infos(names: str, arity: int, domain: str, to_bool: bool = False, flops: int = 1) -> Any:
+    return {Op(name): OpInfo(arity, domain, to_bool, flops) for name in names.split()}
+
+
+ELEMENTWISE: dict[Op, OpInfo] = {
+    **_infos("add multiply maximum minimum", 2, "biuf"),
+    **_infos("subtract", 2, "iuf"),
+    **_infos("divide", 2, "f", flops=8),
+    **_infos("floor_divide remainder", 2, "iuf", flops=12),
+    **_infos("fmod", 2, "iuf", flops=12),
+    **_infos("power", 2, "iuf", flops=60),
+    **_infos("fmax fmin", 2, "f"),
+    **_infos("copysign", 2, "f"),
+    **_infos("negative", 1, "iuf"),
+    **_infos("absolute", 1, "biuf"),
+    **_infos("sign", 1, "iuf", flops=3),
+    **_infos("sqrt", 1, "f", flops=8),
+    **_infos("equal not_equal less less_equal greater greater_equal", 2, "biuf", to_bool=True),
+    **_infos("isnan isinf isfinite signbit", 1, "f", to_bool=True),
+    **_infos("bitwise_and bitwise_or bitwise_xor", 2, "biu"),
+    **_infos("invert", 1, "biu"),
+    **_infos("left_shift right_shift", 2, "iu", flops=3),
+    **_infos("floor ceil trunc rint", 1, "f"),
+    **_infos("exp exp2 expm1 log log1p log2 log10", 1, "f", flops=20),
+    **_infos("sin cos tan arcsin arccos arctan sinh cosh tanh", 1, "f", flops=30),
+    **_infos("arcsinh arccosh arctanh cbrt erf erfc", 1, "f", flops=30),
+    **_infos("lgamma tgamma", 1, "f", flops=60),
+    **_infos("rsqrt", 1, "f", flops=10),
+    **_infos("arctan2 hypot", 2, "f", flops=30),
+    Op.CAST: OpInfo(1, "biuf"),
+    Op.WHERE: OpInfo(3, "biuf"),
+}
+
+CATEGORY: dict[Op, Category] = {
+    **dict.fromkeys((Op.INPUT, Op.CONSTANT, Op.IOTA), Category.LEAF),
+    **dict.fromkeys((Op.VIEW, Op.RESHAPE), Category.VIEW),
+    Op.REDUCE: Category.REDUCTION,
+    **dict.fromkeys(ELEMENTWISE, Category.ELEMENTWISE),
+}
+
+
+class ReduceKind(enum.Enum):
+    """Combines of REDUCE; all associative, max and min propagate NaN."""
+
+    __hash__ = object.__hash__
+
+    SUM = "sum"
+    PROD = "prod"
+    MAX = "max"
+    MIN = "min"
+    ANY = "any"  # bool only
+    ALL = "all"
+
+
+def kind_of(dtype: DType) -> str:
+    """dtype kind as used by OpInfo.domain: "b", "i", "u" or "f" (bfloat16 included)."""
+    return "f" if dtypes.is_floating(dtype) else dtype.kind
+
+
+def reduce_identity(kind: ReduceKind, dtype: DType) -> bool | int | float:
+    """The element that leaves the combine unchanged (the lowest or highest value for max, min)."""
+    if kind in (ReduceKind.SUM, ReduceKind.ANY):
+        return False if dtypes.is_bool(dtype) else 0
+    if kind in (ReduceKind.PROD, ReduceKind.ALL):
+        return True if dtypes.is_bool(dtype) else 1
+    lowest = kind is ReduceKind.MAX
+    if dtypes.is_bool(dtype):
+        return not lowest
+    if dtypes.is_floating(dtype):
+        return float("-inf") if lowest else float("inf")
+    info = np.iinfo(dtype)
+    return int(info.min if lowest else info.max)

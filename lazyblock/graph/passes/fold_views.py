@@ -1,0 +1,91 @@
+"""Merge chains of views, move reshapes to the leaves.
+
+Takes: any graph. Gives: no view of a view, no reshape of a reshape; reshapes stand on inputs,
+reductions and views only. Keeps: values bit by bit. Cost: linear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lazyblock.graph import build
+from lazyblock.graph.attrs import InputAttrs, ReshapeAttrs, ViewAttrs
+from lazyblock.graph.index_map import IndexMap
+from lazyblock.graph.node import Node, make_node
+from lazyblock.graph.ops import ELEMENTWISE, Op
+from lazyblock.graph.rewrite import Rule, rewrite
+from lazyblock.shapes import Shape, contiguous_strides
+
+
+def fold_views(outputs: Sequence[Node]) -> list[Node]:
+    return rewrite(outputs, _RULES)
+
+
+def _compose(node: Node) -> Node | None:
+    (inner,) = node.inputs
+    if inner.op is not Op.VIEW:
+        return None
+    assert isinstance(node.attrs, ViewAttrs) and isinstance(inner.attrs, ViewAttrs)
+    return build.view(inner.inputs[0], inner.attrs.map.compose(node.attrs.map), node.shape)
+
+
+def _view_of_nothing_new(node: Node) -> Node | None:
+    assert isinstance(node.attrs, ViewAttrs)
+    (operand,) = node.inputs
+    same = node.shape == operand.shape and node.attrs.map == _identity_over(node.shape)
+    return operand if same else None
+
+
+def _identity_over(shape: Shape) -> IndexMap:
+    return build.index_map.identity(len(shape)).normalized(shape, shape)
+
+
+def _reshape_of_reshape(node: Node) -> Node | None:
+    (inner,) = node.inputs
+    return build.reshape(inner.inputs[0], node.shape) if inner.op is Op.RESHAPE else None
+
+
+def _reshape_through_elementwise(node: Node) -> Node | None:
+    """Worth it only if no operand is blocked by a view below that a reshape cannot pass."""
+    (inner,) = node.inputs
+    if inner.op not in ELEMENTWISE or not all(_reshapes_freely(o) for o in inner.inputs):
+        return None
+    moved = [o if o.shape == () else build.reshape(o, node.shape) for o in inner.inputs]
+    return make_node(inner.op, tuple(moved), inner.attrs, inner.line)
+
+
+def _reshapes_freely(node: Node) -> bool:
+    if node.shape == () or node.op is Op.RESHAPE:
+        return True
+    return is_contiguous_input(node)
+
+
+def is_contiguous_input(node: Node) -> bool:
+    """An INPUT whose elements lie in C order."""
+    attrs = node.attrs
+    return isinstance(attrs, InputAttrs) and attrs.strides == contiguous_strides(attrs.shape)
+
+
+def _unit_axes(node: Node) -> Node | None:
+    """A reshape that only adds or removes axes of extent 1 is an affine view."""
+    assert isinstance(node.attrs, ReshapeAttrs)
+    (operand,) = node.inputs
+    before = [axis for axis, n in enumerate(operand.shape) if n != 1]
+    after = [axis for axis, n in enumerate(node.shape) if n != 1]
+    if [operand.shape[a] for a in before] != [node.shape[a] for a in after]:
+        return None
+    axes: list[int | None] = [None] * operand.ndim
+    for source, target in zip(before, after, strict=True):
+        axes[source] = target
+    return build.view(operand, build.index_map.from_axes(axes, node.ndim), node.shape)
+
+
+_RULES = (
+    Rule(Op.VIEW, _compose, "affine maps compose exactly"),
+    Rule(Op.VIEW, _view_of_nothing_new, "the map is the identity"),
+    Rule(Op.RESHAPE, _reshape_of_reshape, "only the last shape counts"),
+    Rule(Op.RESHAPE, _unit_axes, "unit axes do not move elements"),
+    Rule(
+        Op.RESHAPE, _reshape_through_elementwise, "each element is computed from its own operands"
+    ),
+)

@@ -1,0 +1,49 @@
+"""Check that a graph keeps its rules; a pass that breaks them is found at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lazyblock.errors import LazyBlockError, VerifyError
+from lazyblock.graph.attrs import ReduceAttrs, ViewAttrs
+from lazyblock.graph.infer import infer
+from lazyblock.graph.node import Node
+from lazyblock.graph.traverse import topological
+from lazyblock.shapes import Shape
+
+
+def verify_graph(outputs: Sequence[Node], after: str = "") -> None:
+    """Raises: VerifyError naming the node (and the pass `after` which it was found)."""
+    for node in topological(outputs):
+        try:
+            fault = _fault(node)
+        except LazyBlockError as error:
+            fault = str(error)
+        if fault:
+            where = f" after '{after}'" if after else ""
+            raise VerifyError(f"Graph is broken{where} at {node!r} with {node.inputs}: {fault}")
+
+
+def _fault(node: Node) -> str:
+    if infer(node.op, node.inputs, node.attrs) != (node.shape, node.dtype):
+        return "shape or dtype differ from what is inferred."
+    if isinstance(node.attrs, ReduceAttrs) and list(node.attrs.axes) != sorted(
+        set(node.attrs.axes)
+    ):
+        return "axes are not sorted and distinct."
+    if isinstance(node.attrs, ViewAttrs) and node.size:
+        return _view_fault(node.attrs, node.inputs[0].shape)
+    return ""
+
+
+def _view_fault(attrs: ViewAttrs, operand_shape: Shape) -> str:
+    """A view may not leave its operand: look at the extreme indices of every axis."""
+    for extent, offset, row in zip(
+        operand_shape, attrs.map.offsets, attrs.map.coefficients, strict=True
+    ):
+        reach = [c * (n - 1) for c, n in zip(row, attrs.shape, strict=True)]
+        lowest = offset + sum(r for r in reach if r < 0)
+        highest = offset + sum(r for r in reach if r > 0)
+        if lowest < 0 or highest >= extent:
+            return f"the view reads {lowest}..{highest} of an axis of {extent}."
+    return ""

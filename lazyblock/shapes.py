@@ -1,0 +1,95 @@
+"""Shapes as tuples of ints: broadcasting, axes, contiguous strides. Strides count elements."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+from lazyblock.errors import AxisError, ShapeError
+
+Shape = tuple[int, ...]
+Strides = tuple[int, ...]
+
+
+def size_of(shape: Sequence[int]) -> int:
+    """Number of elements of an array of this shape."""
+    return math.prod(shape)
+
+
+def contiguous_strides(shape: Sequence[int]) -> Strides:
+    """C-order strides, in elements."""
+    strides = [1] * len(shape)
+    for axis in range(len(shape) - 2, -1, -1):
+        strides[axis] = strides[axis + 1] * max(shape[axis + 1], 1)
+    return tuple(strides)
+
+
+def broadcast_shapes(*shapes: Shape, operation: str = "broadcast") -> Shape:
+    """Shape all `shapes` broadcast to, by NumPy's rule.
+
+    Raises: ShapeError naming `operation` and the shapes.
+    """
+    first = shapes[0]
+    if all(shape == first for shape in shapes):
+        return first
+    result = [1] * max(map(len, shapes))
+    for shape in shapes:
+        for position, extent in enumerate(shape, len(result) - len(shape)):
+            if extent == 1 or extent == result[position]:
+                continue
+            if result[position] != 1:
+                raise _cannot_broadcast(shapes, operation)
+            result[position] = extent
+    return tuple(result)
+
+
+def _cannot_broadcast(shapes: tuple[Shape, ...], operation: str) -> ShapeError:
+    listed = " with ".join(str(shape) for shape in dict.fromkeys(shapes))
+    hint = "extents must be equal or 1, counted from the last axis."
+    if len(shapes) == 2 and shapes[0] == shapes[1][::-1]:
+        hint = "transpose one operand, e.g. 'x.T'."
+    return ShapeError(f"Cannot broadcast {listed} in '{operation}'.", hint=hint)
+
+
+def normalize_axis(axis: Any, ndim: int, operation: str) -> int:
+    """One axis as a number in [0, ndim). Raises: AxisError, TypeError for non-integers."""
+    axis = operator.index(axis)
+    if not -ndim <= axis < ndim:
+        raise AxisError(
+            f"axis {axis} is out of bounds for array of dimension {ndim} in '{operation}'."
+        )
+    return axis % ndim
+
+
+def normalize_axes(axes: Any, ndim: int, operation: str) -> tuple[int, ...]:
+    """Axes (None = all, an int or a sequence) as a sorted tuple. Raises: AxisError on repeats."""
+    if axes is None:
+        return tuple(range(ndim))
+    if not isinstance(axes, (tuple, list)):
+        axes = (axes,)
+    normal = sorted(normalize_axis(axis, ndim, operation) for axis in axes)
+    if len(set(normal)) != len(normal):
+        raise ShapeError(f"Duplicate axis in {tuple(axes)} of '{operation}'.")
+    return tuple(normal)
+
+
+def as_shape(shape: Any, operation: str) -> Shape:
+    """An int or a sequence of ints as a shape. Raises: ShapeError on negative extents."""
+    if not isinstance(shape, (tuple, list)):
+        shape = (shape,)
+    result = tuple(operator.index(extent) for extent in shape)
+    if any(extent < 0 for extent in result):
+        raise ShapeError(f"Negative extent in shape {result} of '{operation}'.")
+    return result
+
+
+def cdiv(a: int, b: int) -> int:
+    """Ceiling division of non-negative ints."""
+    return -(-a // b)
+
+
+def next_power_of_2(n: int) -> int:
+    """Smallest power of two that is >= n (1 for n <= 1)."""
+    return 1 << max(n - 1, 0).bit_length()

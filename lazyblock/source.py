@@ -1,0 +1,33 @@
+"""Where in the user's code something was recorded: file and line of the first frame outside."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import NamedTuple
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+class SourceLine(NamedTuple):
+    """A line of user code."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+UNKNOWN = SourceLine("<unknown>", 0)
+
+
+def user_line() -> SourceLine:
+    """Give the innermost frame that is not lazyblock's own (nor NumPy's dispatch)."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not file.startswith(_PACKAGE):
+            return SourceLine(file, frame.f_lineno)
+        frame = frame.f_back  # type: ignore[assignment]
+    return UNKNOWN

@@ -1,0 +1,34 @@
+"""What a kernel is compiled for: plain data, so that planner, tiler and tests need no device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Target:
+    """Description of a processor.
+
+    kind: "cpu" or "cuda". arch: LLVM's CPU name, or "sm_90a" and the like. features: LLVM feature
+    string. vector_bytes: widest vector register (CPU) or widest access of a thread (GPU).
+    num_units: cores or multiprocessors that work at once. shared_bytes: scratch memory of a program.
+    """
+
+    kind: str
+    arch: str
+    features: str = ""
+    vector_bytes: int = 16
+    warp_size: int = 1
+    num_units: int = 1
+    shared_bytes: int = 0
+    max_threads: int = field(default=1)
+
+    @property
+    def is_gpu(self) -> bool:
+        return self.kind == "cuda"
+
+
+def cuda_target(arch: str, num_units: int = 132) -> Target:
+    """Target of an NVIDIA GPU; `arch` like "sm_80" or "sm_90a"."""
+    shared = {"sm_80": 163, "sm_86": 99, "sm_89": 99}.get(arch, 227)
+    return Target("cuda", arch, "", 16, 32, num_units, shared * 1024, 1024)

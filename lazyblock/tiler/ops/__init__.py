@@ -1,0 +1,37 @@
+"""Block ops by family. `OPS` names every kind: printer and parser work from it."""
+
+from lazyblock.tiler.ir import Op
+from lazyblock.tiler.ops.arith import (
+    AddPointer,
+    Binary,
+    Bitcast,
+    Cast,
+    Compare,
+    Fma,
+    Math,
+    Select,
+    Unary,
+)
+from lazyblock.tiler.ops.control import For, If, Yield
+from lazyblock.tiler.ops.create import Arange, Constant, NumPrograms, ProgramId, Splat
+from lazyblock.tiler.ops.memory import Load, Store
+from lazyblock.tiler.ops.reduce import Reduce
+from lazyblock.tiler.ops.shape import Broadcast, ExpandDims, Reshape, Transpose
+
+OPS: dict[str, type[Op]] = {
+    kind.name: kind
+    for kind in (
+        *(ProgramId, NumPrograms, Arange, Constant, Splat),
+        *(Unary, Binary, Compare, Select, Fma, Math, Cast, Bitcast, AddPointer),
+        *(Broadcast, ExpandDims, Reshape, Transpose),
+        *(Load, Store, Reduce, For, If, Yield),
+    )
+}
+
+__all__ = [
+    "OPS",
+    *("ProgramId", "NumPrograms", "Arange", "Constant", "Splat"),
+    *("Unary", "Binary", "Compare", "Select", "Fma", "Math", "Cast", "Bitcast", "AddPointer"),
+    *("Broadcast", "ExpandDims", "Reshape", "Transpose"),
+    *("Load", "Store", "Reduce", "For", "If", "Yield"),
+]

@@ -1,0 +1,205 @@
+"""Elementwise ops. All operands of one op have the same shape; nothing broadcasts implicitly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lazyblock.tiler.ir import Op, Trait, Value, attribute, operand, operands
+from lazyblock.tiler.ops.checks import require, require_same_shape, require_same_type
+from lazyblock.tiler.types import SCALARS, BlockType, PointerType, ScalarType, int1
+
+_ELEMENTWISE = frozenset({Trait.ELEMENTWISE})
+
+# kind -> where it is defined: "f" floats, "i" integers (i1 included unless noted), "fi" both
+UNARY_KINDS = {
+    "neg": "fi",  # integers wrap
+    "abs": "fi",
+    "not": "i",  # bitwise; logical for i1
+    "sqrt": "f",  # correctly rounded
+    "floor": "f",
+    "ceil": "f",
+    "trunc": "f",
+    "rint": "f",  # ties to even
+}
+BINARY_KINDS = {
+    "add": "fi",  # integers wrap
+    "sub": "fi",
+    "mul": "fi",
+    "div": "fi",  # floats: correctly rounded; integers: truncates; x / 0 is 0, MIN / -1 is MIN
+    "rem": "fi",  # sign of the dividend; integers: x % 0 is 0; floats: C's fmod
+    "and": "i",
+    "or": "i",
+    "xor": "i",
+    "shl": "i",  # count >= width gives 0
+    "shr": "i",  # arithmetic if signed; count >= width gives 0 or all sign bits
+    "max": "fi",  # NaN if either is NaN; +0 above -0
+    "min": "fi",
+    "maxnum": "f",  # the other operand if one is NaN
+    "minnum": "f",
+}
+COMMUTATIVE_KINDS = frozenset({"add", "mul", "and", "or", "xor", "max", "min", "maxnum", "minnum"})
+COMPARE_KINDS = ("eq", "ne", "lt", "le", "gt", "ge")  # ordered, save that NaN != anything
+
+# Functions with their number of arguments; floating only. passes/expand_math.py writes them out in
+# the ops above.
+MATH_FUNCTIONS = {
+    **dict.fromkeys(("exp", "exp2", "expm1", "log", "log1p", "log2", "log10"), 1),
+    **dict.fromkeys(("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh"), 1),
+    **dict.fromkeys(("asinh", "acosh", "atanh", "rsqrt", "cbrt", "erf", "erfc"), 1),
+    **dict.fromkeys(("lgamma", "tgamma"), 1),
+    **dict.fromkeys(("pow", "atan2", "hypot"), 2),
+}
+
+
+def _require_domain(kind: str, domain: str, scalar: ScalarType) -> None:
+    require(("f" if scalar.is_floating else "i") in domain, f"'{kind}' is not defined on {scalar}")
+
+
+@dataclass(eq=False)
+class Unary(Op):
+    """One-operand arithmetic; see UNARY_KINDS."""
+
+    name = "unary"
+    traits = _ELEMENTWISE
+    kind: str = attribute()
+    value: Value = operand()
+
+    def infer(self) -> Sequence[BlockType]:
+        require(self.kind in UNARY_KINDS, f"unknown unary kind '{self.kind}'")
+        _require_domain(self.kind, UNARY_KINDS[self.kind], self.value.type.scalar)
+        return [self.value.type]
+
+
+@dataclass(eq=False)
+class Binary(Op):
+    """Two-operand arithmetic on one type; see BINARY_KINDS."""
+
+    name = "binary"
+    traits = _ELEMENTWISE
+    kind: str = attribute()
+    lhs: Value = operand()
+    rhs: Value = operand()
+
+    def infer(self) -> Sequence[BlockType]:
+        require(self.kind in BINARY_KINDS, f"unknown binary kind '{self.kind}'")
+        require_same_type(self.lhs, self.rhs)
+        _require_domain(self.kind, BINARY_KINDS[self.kind], self.lhs.type.scalar)
+        return [self.lhs.type]
+
+
+@dataclass(eq=False)
+class Compare(Op):
+    """Comparison to i1; integers by the signedness of their type."""
+
+    name = "compare"
+    traits = _ELEMENTWISE
+    kind: str = attribute()
+    lhs: Value = operand()
+    rhs: Value = operand()
+
+    def infer(self) -> Sequence[BlockType]:
+        require(self.kind in COMPARE_KINDS, f"unknown comparison '{self.kind}'")
+        require_same_type(self.lhs, self.rhs)
+        return [self.lhs.type.with_element(int1)]
+
+
+@dataclass(eq=False)
+class Select(Op):
+    """`condition ? on_true : on_false`, element by element (pointers too)."""
+
+    name = "select"
+    traits = _ELEMENTWISE
+    condition: Value = operand()
+    on_true: Value = operand()
+    on_false: Value = operand()
+
+    def infer(self) -> Sequence[BlockType]:
+        require(self.condition.type.element == int1, "select needs an i1 condition")
+        require_same_shape(self.condition, self.on_true)
+        require_same_type(self.on_true, self.on_false)
+        return [self.on_true.type]
+
+
+@dataclass(eq=False)
+class Fma(Op):
+    """a * b + c with one rounding; f32 and f64."""
+
+    name = "fma"
+    traits = _ELEMENTWISE
+    a: Value = operand()
+    b: Value = operand()
+    c: Value = operand()
+
+    def infer(self) -> Sequence[BlockType]:
+        require_same_type(self.a, self.b, self.c)
+        require(self.a.type.scalar.is_floating, "fma is for floats")
+        return [self.a.type]
+
+
+@dataclass(eq=False)
+class Math(Op):
+    """A function of MATH_FUNCTIONS."""
+
+    name = "math"
+    traits = _ELEMENTWISE
+    function: str = attribute()
+    arguments: tuple[Value, ...] = operands()
+
+    def infer(self) -> Sequence[BlockType]:
+        require(self.function in MATH_FUNCTIONS, f"unknown function '{self.function}'")
+        arity = MATH_FUNCTIONS[self.function]
+        require(len(self.arguments) == arity, f"'{self.function}' takes {arity} arguments")
+        require_same_type(*self.arguments)
+        require(self.arguments[0].type.scalar.is_floating, f"'{self.function}' is for floats")
+        return [self.arguments[0].type]
+
+
+@dataclass(eq=False)
+class Cast(Op):
+    """Convert numbers.
+
+    To a narrower float: to nearest even (f64 to bf16 by way of f32). Float to integer: toward zero,
+    saturating, NaN to 0. Integer to integer: wraps. To i1: `x != 0`.
+    """
+
+    name = "cast"
+    traits = _ELEMENTWISE
+    value: Value = operand()
+    element: str = attribute()
+
+    def infer(self) -> Sequence[BlockType]:
+        from_, to = self.value.type.scalar, SCALARS[self.element]
+        require(from_ != to, f"cast of {from_} to itself")
+        return [self.value.type.with_element(to)]
+
+
+@dataclass(eq=False)
+class Bitcast(Op):
+    """The same bits as another number type of equal width."""
+
+    name = "bitcast"
+    traits = _ELEMENTWISE
+    value: Value = operand()
+    element: str = attribute()
+
+    def infer(self) -> Sequence[BlockType]:
+        to = SCALARS[self.element]
+        require(self.value.type.scalar.bits == to.bits, "bitcast needs equal widths")
+        return [self.value.type.with_element(to)]
+
+
+@dataclass(eq=False)
+class AddPointer(Op):
+    """pointer + offset, counted in elements; offset i32 or i64, sign-extended."""
+
+    name = "add_pointer"
+    traits = _ELEMENTWISE
+    pointer: Value = operand()
+    offset: Value = operand()
+
+    def infer(self) -> Sequence[BlockType]:
+        require(isinstance(self.pointer.type.element, PointerType), "add_pointer needs a pointer")
+        require(self.offset.type.scalar.name in ("i32", "i64"), "offsets are i32 or i64")
+        require_same_shape(self.pointer, self.offset)
+        return [self.pointer.type]
