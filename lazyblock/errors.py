@@ -48,6 +48,10 @@ class VerifyError(LazyBlockError):
     """An IR that breaks its own rules; always lazyblock's mistake, never the user's."""
 
 
+class ParseError(LazyBlockError, ValueError):
+    """Text of a program that does not follow its grammar; names the line."""
+
+
 class CompileError(LazyBlockError):
     """A kernel that could not be compiled; carries stage, kernel name and the dump's path."""
 

@@ -93,3 +93,34 @@ def cdiv(a: int, b: int) -> int:
 def next_power_of_2(n: int) -> int:
     """Smallest power of two that is >= n (1 for n <= 1)."""
     return 1 << max(n - 1, 0).bit_length()
+
+
+def reshape_strides(shape: Shape, strides: Strides, new_shape: Shape) -> Strides | None:
+    """Strides that read the same memory in the same order under `new_shape`; None if there are none.
+
+    Both shapes have the same size. Axes fall into blocks of equal element count; within a block the
+    old axes must lie in memory as one.
+    """
+    if size_of(shape) == 0:
+        return contiguous_strides(new_shape)
+    old = [(n, s) for n, s in zip(shape, strides, strict=True) if n != 1]
+    result: list[int] = []
+    position = 0
+    pending = [n for n in new_shape]
+    while pending:
+        if pending[0] == 1:
+            result.append(0)
+            pending.pop(0)
+            continue
+        block_old, block_new = [old[position]], [pending.pop(0)]
+        position += 1
+        while (a := size_of([n for n, _ in block_old])) != (b := size_of(block_new)):
+            if a < b:
+                block_old.append(old[position])
+                position += 1
+            else:
+                block_new.append(pending.pop(0))
+        if any(s != t * n for (_, s), (n, t) in zip(block_old, block_old[1:], strict=False)):
+            return None
+        result.extend(block_old[-1][1] * stride for stride in contiguous_strides(block_new))
+    return tuple(result)

@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "tiler": ["tiler", "fusion.plan", "graph"],
     "language": ["language", *BLOCK_IR, *BLOCK_TOOLS],
     "language.jit": ["language", *BLOCK_IR, *BLOCK_TOOLS, "pipeline"],
-    "backend": ["backend", *BLOCK_IR],
+    "backend": ["backend", *BLOCK_IR, "tiler.analysis"],
     "tracer": ["tracer", "graph", "pipeline"],
     "pipeline": STAGES,
     "autotune": [*STAGES, "pipeline"],

@@ -1,0 +1,1 @@
+"""Which nodes share a kernel: plan data, legality, cost, and the planner's search."""

@@ -25,13 +25,26 @@ def infer(op: Op, inputs: tuple[Node, ...], attrs: Attrs) -> Inferred:
 
 
 def _elementwise(op: Op, inputs: tuple[Node, ...]) -> Inferred:
-    info = ELEMENTWISE[op]
-    dtype = inputs[0].dtype
-    if any(node.dtype is not dtype and node.dtype != dtype for node in inputs):
-        raise DTypeError(f"Operands of '{op.value}' have dtypes {[str(n.dtype) for n in inputs]}.")
-    if kind_of(dtype) not in info.domain:
+    dtype, shape = inputs[0].dtype, inputs[0].shape
+    for node in inputs:
+        if node.dtype is not dtype and node.dtype != dtype:
+            listed = [str(node.dtype) for node in inputs]
+            raise DTypeError(f"Operands of '{op.value}' have dtypes {listed}.")
+        if node.shape != shape:
+            shape = _common_shape(op, inputs)
+    result = _RESULT_DTYPE.get((op, dtype))
+    if result is None:
         raise DTypeError(f"'{op.value}' is not supported for dtype {dtype}.")
-    return _common_shape(op, inputs), dtypes.bool_ if info.to_bool else dtype
+    return shape, result
+
+
+# The dtype of every elementwise op's result, by op and operand dtype.
+_RESULT_DTYPE: dict[tuple[Op, DType], DType] = {
+    (op, dtype): dtypes.bool_ if info.to_bool else dtype
+    for op, info in ELEMENTWISE.items()
+    for dtype in dtypes.SUPPORTED
+    if kind_of(dtype) in info.domain
+}
 
 
 def _common_shape(op: Op, inputs: tuple[Node, ...]) -> Shape:

@@ -157,6 +157,7 @@ class Program:
     """One kernel: what each instance of the grid runs.
 
     num_warps is a scheduling hint for GPUs; `grid_rank` how many program_id axes are used.
+    noalias promises that no two pointer parameters reach the same memory.
     """
 
     name: str
@@ -164,6 +165,7 @@ class Program:
     body: Region
     num_warps: int = 4
     num_stages: int = 1
+    noalias: bool = False
 
 
 # --- walking and copying -------------------------------------------------------------------------

@@ -1,0 +1,1 @@
+"""What the NumPy user touches: lazy arrays that record what is done with them."""

@@ -236,9 +236,7 @@ def _splat(op: ops.Splat, infos: Infos) -> AxisInfo:
 def _broadcast(op: ops.Broadcast, infos: Infos) -> AxisInfo:
     info = infos[op.value]
     pairs = zip(op.value.shape, op.shape, info.constancy, strict=True)
-    return replace(
-        info, constancy=tuple(after if before == 1 else c for before, after, c in pairs)
-    )
+    return replace(info, constancy=tuple(after if before == 1 else c for before, after, c in pairs))
 
 
 def _expand_dims(op: ops.ExpandDims, infos: Infos) -> AxisInfo:
@@ -276,21 +274,17 @@ def _permute(info: AxisInfo, axes: Sequence[int]) -> AxisInfo:
 
 def _reshape(op: ops.Reshape, infos: Infos) -> AxisInfo:
     info, before, after = infos[op.value], op.value.shape, op.shape
-    if not before or not after:
-        return replace(_unknown(op.result.type), constant=info.constant, divisibility=(
-            (info.divisor,) * max(len(after), 1)), nonnegative=info.nonnegative)
+    if op.result.type.size == 1:
+        flat = _flat(info, info.divisor, _extents(op.result.type), info.nonnegative)
+        return replace(flat, constant=info.constant)
     wide = [axis for axis, extent in enumerate(before) if extent > 1]
     if [before[axis] for axis in wide] == [extent for extent in after if extent > 1]:
         return _reshape_units(info, wide, after)
     return _reshape_flat(info, before, after)
 
 
-def _reshape_units(info: AxisInfo, wide: list[int], after: Facts) -> AxisInfo:
+def _reshape_units(info: AxisInfo, wide: Sequence[int], after: Facts) -> AxisInfo:
     """Only axes of extent 1 come or go."""
-    if not wide:
-        first = _permute(info, [0])
-        info, wide = replace(first, divisibility=(info.divisor,)), [0]
-        after = (*after[:-1], 2)
     result = _permute(info, wide)
     for axis, extent in enumerate(after):
         if extent == 1:
@@ -337,9 +331,7 @@ def _split_trailing(repeated: int, extents: Facts) -> Facts:
 def _add_infos(a: AxisInfo, b: AxisInfo) -> AxisInfo:
     contiguity = tuple(
         max(min(ra, cb), min(rb, ca))
-        for ra, ca, rb, cb in zip(
-            a.contiguity, a.constancy, b.contiguity, b.constancy, strict=True
-        )
+        for ra, ca, rb, cb in zip(a.contiguity, a.constancy, b.contiguity, b.constancy, strict=True)
     )
     return AxisInfo(
         contiguity,
@@ -366,9 +358,7 @@ def _mul_infos(a: AxisInfo, b: AxisInfo) -> AxisInfo:
 def _runs_within(a: AxisInfo, b: AxisInfo) -> Facts:
     """Runs of `a` that lie between two multiples of `b`."""
     limit = b.divisor
-    return tuple(
-        min(a.aligned_run(axis), limit, same) for axis, same in enumerate(b.constancy)
-    )
+    return tuple(min(a.aligned_run(axis), limit, same) for axis, same in enumerate(b.constancy))
 
 
 def _div_infos(a: AxisInfo, b: AxisInfo) -> AxisInfo:
@@ -377,7 +367,8 @@ def _div_infos(a: AxisInfo, b: AxisInfo) -> AxisInfo:
     constancy = _least(a.constancy, b.constancy)
     if a.nonnegative:  # towards zero, so runs of negative numbers do not fall together
         constancy = tuple(map(max, constancy, _runs_within(a, b)))
-    divisor = max(a.divisor // b.constant, 1) if _is_power_of_2(b.constant) else 1
+    is_exact = b.constant is not None and _is_power_of_2(b.constant)
+    divisor = max(a.divisor // b.divisor, 1) if is_exact else 1
     return _flat(a, divisor, constancy, a.nonnegative and b.nonnegative)
 
 
@@ -413,9 +404,7 @@ def _and_infos(a: AxisInfo, b: AxisInfo) -> AxisInfo:
     if b.constant is not None and _is_power_of_2(b.constant + 1):
         modulus = b.constant + 1
         contiguity = tuple(min(a.aligned_run(i), modulus) for i in range(len(constancy)))
-        return AxisInfo(
-            contiguity, _shared_divisors(contiguity, a), constancy, None, nonnegative
-        )
+        return AxisInfo(contiguity, _shared_divisors(contiguity, a), constancy, None, nonnegative)
     return _flat(a, max(a.divisor, b.divisor), constancy, nonnegative)
 
 
@@ -429,8 +418,8 @@ def _max_infos(a: AxisInfo, b: AxisInfo) -> AxisInfo:
     return replace(_or_infos(a, b), nonnegative=a.nonnegative or b.nonnegative)
 
 
-def _is_power_of_2(number: int | None) -> bool:
-    return number is not None and number > 0 and number & (number - 1) == 0
+def _is_power_of_2(number: int) -> bool:
+    return number > 0 and number & (number - 1) == 0
 
 
 _BINARY: dict[str, Callable[[AxisInfo, AxisInfo], AxisInfo]] = {
@@ -471,8 +460,16 @@ def _cast(op: ops.Cast, infos: Infos) -> AxisInfo:
     info, before, after = infos[op.value], op.value.type.scalar, op.result.type.scalar
     if before.is_floating or after.is_floating or after.bits == 1:
         return _of_any_op(op, op.result, [info])
-    is_wider = after.bits > before.bits or after == before
-    return replace(info, nonnegative=info.nonnegative and is_wider, constant=None)
+    most = 1 << (after.bits - 1)  # a longer run does not fit between two wraps
+    contiguity = tuple(min(run, most) for run in info.contiguity)
+    is_kept = after.bits > before.bits and (info.nonnegative or after.is_signed)
+    return AxisInfo(
+        contiguity,
+        _shared_divisors(contiguity, info),
+        info.constancy,
+        info.constant if is_kept else None,
+        info.nonnegative and is_kept,
+    )
 
 
 def _bitcast(op: ops.Bitcast, infos: Infos) -> AxisInfo:
@@ -510,14 +507,10 @@ def _compare(op: ops.Compare, infos: Infos) -> AxisInfo:
 
 
 def _runs_on_one_side(kind: str, a: AxisInfo, bound: AxisInfo) -> Facts:
+    limit = bound.divisor
     if not _SPLITS_BELOW[kind]:
-        next_one = 1 if bound.constant is None else largest_power_of_2(bound.constant + 1)
-        limit = next_one
-    else:
-        limit = bound.divisor
-    return tuple(
-        min(a.aligned_run(axis), limit, same) for axis, same in enumerate(bound.constancy)
-    )
+        limit = 1 if bound.constant is None else largest_power_of_2(bound.constant + 1)
+    return tuple(min(a.aligned_run(axis), limit, same) for axis, same in enumerate(bound.constancy))
 
 
 def _load(op: ops.Load, infos: Infos) -> AxisInfo:

@@ -1,0 +1,1 @@
+"""Fusion group and schedule to block program."""

@@ -1,0 +1,36 @@
+"""Block program and target to a compiled kernel, through LLVM."""
+
+from __future__ import annotations
+
+from lazyblock.backend.kernel import CompiledKernel
+from lazyblock.backend.llvm.host import emit_host
+from lazyblock.backend.llvm.nvptx import emit_nvptx
+from lazyblock.backend.llvm.optimize import llvm_version, to_object
+from lazyblock.backend.llvm.ptx import to_ptx
+from lazyblock.target import Target
+from lazyblock.tiler.ir import Program
+
+
+def toolchain_version() -> str:
+    """What compiles: part of every cache key."""
+    return f"LLVM {llvm_version()}"
+
+
+def compile_program(program: Program, target: Target, key: str, block_text: str) -> CompiledKernel:
+    """Compile a legalised program.
+
+    Parameters: key, the cache key; block_text, the program before legalisation, kept as a stage.
+    Raises: CompileError naming the stage and the kernel.
+    """
+    if target.is_gpu:
+        emitted = emit_nvptx(program, target)
+        ptx = to_ptx(emitted.llvm, target)
+        stages = {"block": block_text, "llvm": emitted.llvm, "ptx": ptx}
+        image = ptx.encode() + b"\0"
+        return CompiledKernel(
+            program.name, target, key, image, stages, emitted.num_threads, emitted.shared_bytes
+        )
+    llvm_text = emit_host(program, target)
+    image, assembly = to_object(llvm_text, target)
+    stages = {"block": block_text, "llvm": llvm_text, "asm": assembly}
+    return CompiledKernel(program.name, target, key, image, stages)

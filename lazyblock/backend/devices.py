@@ -1,0 +1,53 @@
+"""Devices by name, each made once: "cpu", "cuda" (= "cuda:0"), "cuda:1"..."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy.typing as npt
+
+from lazyblock import config
+from lazyblock.backend.runtime import cpu, cuda
+from lazyblock.backend.runtime.device import Buffer, Device
+from lazyblock.errors import DeviceError
+
+_devices: dict[str, Device] = {}
+_lock = threading.Lock()
+
+
+def default_device() -> Device:
+    """`config.current.device` if set, else the first GPU, else the CPU."""
+    return get_device(None)
+
+
+def get_device(name: str | None) -> Device:
+    """The device called `name`; None for the default. Raises: DeviceError saying what is missing."""
+    name = name or config.current.device or ("cuda" if cuda.is_available() else "cpu")
+    device = _devices.get(name)
+    if device is None:
+        with _lock:
+            device = _devices.get(name) or _open(name)
+            _devices[name] = _devices[device.name] = device
+    return device
+
+
+def _open(name: str) -> Device:
+    kind, _, number = name.partition(":")
+    if name == "cpu":
+        return cpu.CpuDevice()
+    if kind == "cuda" and (number.isdecimal() or not number):
+        full_name = f"cuda:{number or 0}"
+        return _devices.get(full_name) or _open_cuda(int(number or 0))
+    raise DeviceError(f"There is no device '{name}'.", hint="use 'cpu', 'cuda' or 'cuda:<number>'.")
+
+
+def _open_cuda(number: int) -> Device:
+    if not cuda.is_available():
+        raise DeviceError(f"There is no device 'cuda:{number}': {cuda.describe_missing()}.")
+    return cuda.CudaDevice(number)
+
+
+def alias_host(array: npt.NDArray[Any]) -> Buffer:
+    """CPU memory over a NumPy array's own."""
+    return cpu.alias(array)

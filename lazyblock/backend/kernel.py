@@ -1,0 +1,23 @@
+"""A compiled kernel: the text of every stage, the image a device loads, what it uses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from lazyblock.target import Target
+
+
+@dataclass(frozen=True)
+class CompiledKernel:
+    """What compiling a block program gives. `image` is what a device loads.
+
+    stages: texts by name: "block", "llvm", and "asm" (CPU) or "ptx" (GPU).
+    """
+
+    name: str
+    target: Target
+    key: str
+    image: bytes = field(repr=False)
+    stages: dict[str, str] = field(repr=False, hash=False)
+    num_threads: int = 1
+    shared_bytes: int = 0

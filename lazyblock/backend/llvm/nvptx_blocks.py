@@ -1,0 +1,219 @@
+"""Blocks as the registers of one thread, asked for in a layout.
+
+`BlockCode.demand(value, layout)` gives one SSA scalar per register of the layout. Values that need
+a place in the program (loads, reductions, results and arguments of regions) are recorded with
+`hold`; everything else is computed where it is first asked for: ranges, splats and what follows
+from them in any layout, other elementwise ops in their home layout. What is held in another layout
+is converted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from lazyblock.backend.llvm.layout import LinearLayout, flatten_coordinates, unflatten_index
+from lazyblock.backend.llvm.nvptx_barriers import Barriers
+from lazyblock.backend.llvm.nvptx_layouts import LayoutPlan, backward
+from lazyblock.backend.llvm.nvptx_shared import SharedMemory, convert_layout
+from lazyblock.backend.llvm.nvptx_thread import (
+    GLOBAL_POINTER,
+    ThreadEmitter,
+    stored_type,
+    value_type,
+)
+from lazyblock.backend.llvm.rules import emit_elementwise
+from lazyblock.backend.llvm.types import constant_text
+from lazyblock.errors import UnsupportedError
+from lazyblock.target import Target
+from lazyblock.tiler import ops
+from lazyblock.tiler.analysis.axis_info import Infos
+from lazyblock.tiler.ir import Op, Trait, Value
+from lazyblock.tiler.types import PointerType
+
+Registers = list[str]
+_Place = tuple[Value, LinearLayout]
+_AXES = "xyz"
+
+
+class BlockCode:
+    """Emitted code of one program, and which blocks its registers hold."""
+
+    def __init__(
+        self,
+        emitter: ThreadEmitter,
+        target: Target,
+        plan: LayoutPlan,
+        infos: Infos,
+        barriers: Barriers,
+    ) -> None:
+        self.emitter = emitter
+        self.target = target
+        self.plan = plan
+        self.infos = infos
+        self.barriers = barriers
+        self.shared = SharedMemory(emitter, barriers)
+        self._scopes: list[dict[Value, list[tuple[LinearLayout, Registers]]]] = [{}]
+
+    # --- what is held ----------------------------------------------------------------------------
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """Forget at the end what was computed inside: it does not reach the code that follows."""
+        self._scopes.append({})
+        yield
+        self._scopes.pop()
+
+    def hold(self, value: Value, layout: LinearLayout, registers: Registers) -> None:
+        assert len(registers) == layout.num_registers
+        self._scopes[-1].setdefault(value, []).append((layout, registers))
+
+    def _held(self, value: Value) -> Iterator[tuple[LinearLayout, Registers]]:
+        for scope in reversed(self._scopes):
+            yield from scope.get(value, ())
+
+    def _find(self, value: Value, layout: LinearLayout) -> Registers | None:
+        for held, registers in self._held(value):
+            mapping = held.register_map(layout)
+            if mapping is not None:
+                return [registers[index] for index in mapping]
+        return None
+
+    # --- asking ----------------------------------------------------------------------------------
+
+    def demand(self, value: Value, layout: LinearLayout) -> Registers:
+        """The registers of `value` in `layout`. Iterative: chains may be long."""
+        assert value.shape == layout.shape, f"{value} asked for in {layout}"
+        pending: list[_Place] = [(value, layout)]
+        while True:
+            current, wanted = pending[-1]
+            registers = self._find(current, wanted)
+            if registers is None:
+                missing = [
+                    place for place in self._needs(current, wanted) if self._find(*place) is None
+                ]
+                if missing:
+                    pending.extend(reversed(missing))
+                    continue
+                registers = self._make(current, wanted)
+                self.hold(current, wanted, registers)
+            pending.pop()
+            if not pending:
+                return registers
+
+    def scalar(self, value: Value) -> str:
+        """The register of a scalar."""
+        (register,) = self.demand(value, self.plan.home(value))
+        return register
+
+    def _is_converted(self, value: Value, layout: LinearLayout) -> bool:
+        """Whether `value` comes into `layout` from the layout it lives in."""
+        op = value.owner
+        if op is None or not _is_lazy(op):
+            return True
+        if value in self.plan.computable or not op.has(Trait.ELEMENTWISE):
+            return False
+        return self.plan.home(value).register_map(layout) is None
+
+    def _needs(self, value: Value, layout: LinearLayout) -> list[_Place]:
+        """What must be held before `value` can be made in `layout`."""
+        op = value.owner
+        if self._is_converted(value, layout):
+            is_placed = op is None or not _is_lazy(op)
+            return [] if is_placed else [(value, self.plan.home(value))]
+        match op:
+            case ops.Splat():
+                return [(op.value, self.plan.home(op.value))]
+            case ops.ExpandDims() | ops.Broadcast() | ops.Transpose() | ops.Reshape():
+                return [(op.value, backward(op, layout))]
+        assert op is not None
+        return [(operand, layout) for operand in op.operands_flat]
+
+    def _make(self, value: Value, layout: LinearLayout) -> Registers:
+        if self._is_converted(value, layout):
+            held, registers = next(self._held(value))
+            return convert_layout(self.shared, value.type.element, registers, held, layout)
+        op: Any = value.owner
+        match op:
+            case ops.ProgramId():
+                return [self.emitter.ask(f"program_id.{_AXES[op.axis]}")]
+            case ops.NumPrograms():
+                return [self.emitter.ask(f"num_programs.{_AXES[op.axis]}")]
+            case ops.Constant():
+                return [constant_text(op.value, op.type.scalar)] * layout.num_registers
+            case ops.Splat():
+                return [self.scalar(op.value)] * layout.num_registers
+            case ops.Arange():
+                return self._arange(op, layout)
+            case ops.ExpandDims() | ops.Broadcast() | ops.Transpose() | ops.Reshape():
+                return self._rearranged(op, layout)
+        return self._elementwise(op, layout)
+
+    # --- making ----------------------------------------------------------------------------------
+
+    def _arange(self, op: ops.Arange, layout: LinearLayout) -> Registers:
+        emitter, is_plain = self.emitter, layout.has_disjoint_bits(0)
+        weights = [basis[0] for basis in layout.lane + layout.warp]
+        base = emitter.sum_thread_bits(weights)
+        registers = []
+        for register in range(layout.num_registers):
+            (step,) = layout.coordinates(register)
+            index = emitter.combine_bits(base, str(step), is_plain) if step else base
+            registers.append(emitter.value(f"add i32 {index}, {op.start}") if op.start else index)
+        return registers
+
+    def _rearranged(self, op: Any, layout: LinearLayout) -> Registers:
+        """A shape op: the operand's registers, found by the coordinates they hold."""
+        needed = backward(op, layout)
+        operand = self._find(op.value, needed)
+        assert operand is not None
+        held = {needed.coordinates(i): name for i, name in enumerate(operand)}
+        places = (layout.coordinates(register) for register in range(layout.num_registers))
+        return [held[_operand_place(op, place)] for place in places]
+
+    def _elementwise(self, op: Op, layout: LinearLayout) -> Registers:
+        operands = [self._find(value, layout) for value in op.operands_flat]
+        made: dict[tuple[str, ...], str] = {}
+        registers = []
+        for row in zip(*(names for names in operands if names is not None), strict=True):
+            if row not in made:
+                made[row] = self.emit_scalar(op, row)
+            registers.append(made[row])
+        return registers
+
+    def emit_scalar(self, op: Op, operands: Sequence[str]) -> str:
+        """One element of an elementwise op."""
+        emitter, element = self.emitter, op.results[0].type.element
+        if isinstance(op, ops.AddPointer):
+            assert isinstance(element, PointerType)
+            base, offset = operands
+            steps = f"{value_type(op.offset.type.element)} {offset}"
+            place = f"{GLOBAL_POINTER} {base}, {steps}"
+            return emitter.value(f"getelementptr {stored_type(element.pointee)}, {place}")
+        if isinstance(op, ops.Select) and isinstance(element, PointerType):
+            condition, left, right = operands
+            choices = f"{GLOBAL_POINTER} {left}, {GLOBAL_POINTER} {right}"
+            return emitter.value(f"select i1 {condition}, {choices}")
+        if any(isinstance(value.type.element, PointerType) for value in op.operands_flat):
+            raise UnsupportedError(f"'{op.name}' of pointers has no NVPTX rule.")
+        return emit_elementwise(emitter, op, operands, 1, self.target)
+
+
+def _is_lazy(op: Op) -> bool:
+    """Whether `op` may be emitted wherever its result is asked for."""
+    return not isinstance(op, (ops.Load, ops.Reduce, ops.For, ops.If))
+
+
+def _operand_place(op: Any, place: tuple[int, ...]) -> tuple[int, ...]:
+    """Coordinates in a shape op's operand of the element at `place` of its result."""
+    match op:
+        case ops.ExpandDims():
+            return place[: op.axis] + place[op.axis + 1 :]
+        case ops.Transpose():
+            inverse = sorted(range(len(place)), key=lambda i: op.permutation[i])
+            return tuple(place[axis] for axis in inverse)
+        case ops.Broadcast():
+            extents = zip(place, op.value.shape, strict=True)
+            return tuple(0 if extent == 1 else index for index, extent in extents)
+    return unflatten_index(op.value.shape, flatten_coordinates(op.shape, place))

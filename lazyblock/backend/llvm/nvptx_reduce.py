@@ -1,0 +1,182 @@
+"""Reductions along one axis of a block: in each thread, across a warp's lanes, across warps.
+
+In a thread, registers combine as a tree; lanes exchange by butterfly shuffles; warps leave their
+partial results in shared memory, and after one barrier every thread combines those it needs. So all
+threads get the result, in a layout that is the operand's without the axis. Elements always combine
+with the lower one on the left, so all threads compute the same bits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from lazyblock.backend.llvm.layout import LinearLayout, flatten_coordinates
+from lazyblock.backend.llvm.nvptx_blocks import BlockCode, Registers
+from lazyblock.backend.llvm.nvptx_layouts import VECTOR_BYTES
+from lazyblock.backend.llvm.nvptx_shared import Slot
+from lazyblock.backend.llvm.nvptx_thread import value_type
+from lazyblock.backend.llvm.types import element_nbytes
+from lazyblock.tiler import ops
+from lazyblock.tiler.ops.arith import COMMUTATIVE_KINDS
+from lazyblock.tiler.types import ScalarType
+
+Row = tuple[str, ...]  # one scalar of each value that is reduced
+Combine = Callable[[Row, Row], Row]
+
+
+@dataclass(frozen=True)
+class _Reduction:
+    """What the steps share. `source` is the operands' layout, `result` that of the results."""
+
+    code: BlockCode
+    op: ops.Reduce
+    combine: Combine
+    source: LinearLayout
+    result: LinearLayout
+
+    @property
+    def elements(self) -> list[ScalarType]:
+        return [value.type.scalar for value in self.op.values]
+
+    @property
+    def is_commutative(self) -> bool:
+        return self.op.kind in COMMUTATIVE_KINDS
+
+    def combine_tree(self, rows: Sequence[Row]) -> Row:
+        """All rows, neighbours first."""
+        while len(rows) > 1:
+            pairs = zip(rows[::2], rows[1::2], strict=True)
+            rows = [self.combine(left, right) for left, right in pairs]
+        return rows[0]
+
+
+def emit_reduction(code: BlockCode, op: ops.Reduce, combine: Combine) -> None:
+    """Emit `op`; `combine` emits its region once for a left and a right row."""
+    source = code.plan.reductions[op]
+    reduction = _Reduction(code, op, combine, source, source.squeeze(op.axis))
+    operands = [code.demand(value, source) for value in op.values]
+    rows = _reduce_registers(reduction, list(zip(*operands, strict=True)))
+    rows = [_reduce_lanes(reduction, row) for row in rows]
+    if any(basis[op.axis] for basis in source.warp):
+        rows = _reduce_warps(reduction, rows)
+    for result, registers in zip(op.results, zip(*rows, strict=True), strict=True):
+        code.hold(result, reduction.result, list(registers))
+
+
+def _reduce_registers(reduction: _Reduction, rows: list[Row]) -> list[Row]:
+    """One row per register of the result."""
+    source, axis = reduction.source, reduction.op.axis
+    held = dict(enumerate(rows))
+    steps = {1 << bit: basis[axis] for bit, basis in enumerate(source.register) if basis[axis]}
+    for bit in sorted(steps, key=steps.__getitem__):
+        held = {
+            register: reduction.combine(row, held[register | bit])
+            for register, row in held.items()
+            if not register & bit
+        }
+    return [held[register] for register in sorted(held)]
+
+
+def _reduce_lanes(reduction: _Reduction, row: Row) -> Row:
+    emitter, source = reduction.code.emitter, reduction.source
+    for bit, basis in enumerate(source.lane):
+        if not basis[reduction.op.axis]:
+            continue
+        pairs = zip(reduction.elements, row, strict=True)
+        others = tuple(emitter.shuffle_xor(element, value, 1 << bit) for element, value in pairs)
+        left, right = row, others
+        if not reduction.is_commutative:
+            is_lower = emitter.is_first_replica(1 << bit, 0)
+            left = _choose(reduction, is_lower, row, others)
+            right = _choose(reduction, is_lower, others, row)
+        row = reduction.combine(left, right)
+    return row
+
+
+def _choose(reduction: _Reduction, condition: str, on_true: Row, on_false: Row) -> Row:
+    emitter = reduction.code.emitter
+    chosen = []
+    for element, left, right in zip(reduction.elements, on_true, on_false, strict=True):
+        type = value_type(element)
+        chosen.append(emitter.value(f"select i1 {condition}, {type} {left}, {type} {right}"))
+    return tuple(chosen)
+
+
+# --- across warps --------------------------------------------------------------------------------
+
+
+def _reduce_warps(reduction: _Reduction, rows: list[Row]) -> list[Row]:
+    """Every element of the result has a place with one number per warp along the axis."""
+    partials = _Partials(reduction)
+    slot = reduction.code.shared.open_slot(partials.nbytes)
+    partials.write(slot, rows)
+    slot.publish()
+    return [reduction.combine_tree(gathered) for gathered in partials.read(slot)]
+
+
+class _Partials:
+    """Arrays in shared memory, one per value, indexed [element of the result, warp]."""
+
+    def __init__(self, reduction: _Reduction) -> None:
+        self._reduction = reduction
+        self._result = reduction.result
+        axis = reduction.op.axis
+        self._warp_bits = [n for n, basis in enumerate(reduction.source.warp) if basis[axis]]
+        self._warp_bits.sort(key=lambda n: reduction.source.warp[n][axis])
+        self.num_partials = 1 << len(self._warp_bits)
+        self._offsets, self.nbytes = [], 0
+        size = self.num_partials * math.prod(self._result.shape)
+        for element in reduction.elements:
+            self._offsets.append(self.nbytes)
+            self.nbytes += -(-size * element_nbytes(element) // VECTOR_BYTES) * VECTOR_BYTES
+
+    def write(self, slot: Slot, rows: list[Row]) -> None:
+        """Each warp's partials, from the first thread that has them."""
+        emitter, elements = self._reduction.code.emitter, self._reduction.elements
+        lane_weights, warp_weights = self._weights()
+        for number, bit in enumerate(self._warp_bits):
+            warp_weights[bit] = 1 << number
+        index = emitter.sum_thread_bits(lane_weights + warp_weights)
+        _, lane_mask, warp_mask = self._result.replica_masks()
+        warp_mask &= ~sum(1 << bit for bit in self._warp_bits)
+        with emitter.when(emitter.is_first_replica(lane_mask, warp_mask)):
+            for constant, row in zip(self._constants(), rows, strict=True):
+                for element, offset, value in zip(elements, self._offsets, row, strict=True):
+                    slot.store(element, value, slot.address(offset, element, index, constant))
+
+    def read(self, slot: Slot) -> list[list[Row]]:
+        """For each register of the result: the rows of all warps, in order."""
+        lane_weights, warp_weights = self._weights()
+        index = self._reduction.code.emitter.sum_thread_bits(lane_weights + warp_weights)
+        gathered = []
+        for constant in self._constants():
+            columns = [
+                self._read_column(slot, element, offset, index, constant)
+                for element, offset in zip(self._reduction.elements, self._offsets, strict=True)
+            ]
+            gathered.append(list(zip(*columns, strict=True)))
+        return gathered
+
+    def _read_column(
+        self, slot: Slot, element: ScalarType, offset: int, index: str, constant: int
+    ) -> Registers:
+        width = min(self.num_partials, VECTOR_BYTES // element_nbytes(element))
+        names: Registers = []
+        for first in range(0, self.num_partials, width):
+            address = slot.address(offset, element, index, constant + first)
+            names.extend(slot.load(element, address, width))
+        return names
+
+    def _weights(self) -> tuple[list[int], list[int]]:
+        """What each lane and warp bit adds to the index of the thread's element, partial 0."""
+        lane, warp = self._result.lane, self._result.warp
+        return list(map(self._place, lane)), list(map(self._place, warp))
+
+    def _constants(self) -> list[int]:
+        registers = range(self._result.num_registers)
+        return [self._place(self._result.coordinates(register)) for register in registers]
+
+    def _place(self, coordinates: tuple[int, ...]) -> int:
+        return flatten_coordinates(self._result.shape, coordinates) * self.num_partials

@@ -1,0 +1,228 @@
+"""What one thread can do besides arithmetic: know its place, shuffle, wait, branch.
+
+Everything that depends on the hardware goes through the few functions of THREAD_FUNCTIONS, which
+are inlined; whoever runs the same code elsewhere (an emulator) hands other definitions to
+`emit_nvptx`. Numbers that are sums over GF(2) of a thread's bits (coordinates, shared addresses)
+are made by `sum_thread_bits` from one weight per lane and warp bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from lazyblock.backend.llvm.emit import Emitter
+from lazyblock.backend.llvm.layout import LANE_BITS
+from lazyblock.backend.llvm.types import llvm_scalar, llvm_type, memory_type
+from lazyblock.tiler.types import Element, PointerType, ScalarType, int1
+
+GLOBAL_POINTER = "ptr addrspace(1)"
+SHARED_POINTER = "ptr addrspace(3)"
+
+_SPECIAL_REGISTER = """\
+declare i32 @llvm.nvvm.read.ptx.sreg.{register}()
+define internal i32 @{name}() alwaysinline nounwind {{
+  %r = call i32 @llvm.nvvm.read.ptx.sreg.{register}()
+  ret i32 %r
+}}
+"""
+_SHUFFLE = """\
+declare i32 @llvm.nvvm.shfl.sync.bfly.i32(i32, i32, i32, i32)
+define internal i32 @lazyblock.shuffle_xor(i32 %value, i32 %mask) alwaysinline convergent nounwind {
+  %r = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 -1, i32 %value, i32 %mask, i32 31)
+  ret i32 %r
+}
+"""
+_BARRIER = """\
+declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
+define internal void @lazyblock.barrier() alwaysinline convergent nounwind {
+  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+  ret void
+}
+"""
+_REGISTERS = {
+    "lazyblock.thread_index": "tid.x",
+    **{f"lazyblock.program_id.{axis}": f"ctaid.{axis}" for axis in "xyz"},
+    **{f"lazyblock.num_programs.{axis}": f"nctaid.{axis}" for axis in "xyz"},
+}
+THREAD_FUNCTIONS: Mapping[str, str] = {
+    **{
+        name: _SPECIAL_REGISTER.format(name=name, register=register)
+        for name, register in _REGISTERS.items()
+    },
+    "lazyblock.shuffle_xor": _SHUFFLE,
+    "lazyblock.barrier": _BARRIER,
+}
+
+
+def value_type(element: Element) -> str:
+    """LLVM type of an element in a register; pointers are to global memory."""
+    return GLOBAL_POINTER if isinstance(element, PointerType) else llvm_type(element)
+
+
+def stored_type(element: Element, width: int = 1) -> str:
+    """LLVM type of neighbouring elements in memory."""
+    if isinstance(element, PointerType):
+        return GLOBAL_POINTER if width == 1 else f"<{width} x {GLOBAL_POINTER}>"
+    return memory_type(element, width)
+
+
+class ThreadEmitter(Emitter):
+    """An emitter for the code of one thread."""
+
+    def __init__(self, functions: Mapping[str, str] = THREAD_FUNCTIONS) -> None:
+        super().__init__()
+        self._functions = functions
+        self._thread_index = ""
+
+    def start(self) -> None:
+        """Begin the kernel: reads the thread's index, which everything may use."""
+        self._thread_index = self.ask("thread_index")
+
+    def _use(self, name: str) -> str:
+        full_name = f"lazyblock.{name}"
+        if not self.has_helper(full_name):
+            self.add_helper(full_name, self._functions[full_name])
+        return full_name
+
+    def ask(self, name: str) -> str:
+        """The i32 that a function without arguments gives."""
+        return self.call("i32", self._use(name))
+
+    def barrier(self) -> None:
+        """Wait for all threads of the program."""
+        self.call("void", self._use("barrier"))
+
+    # --- memory ----------------------------------------------------------------------------------
+
+    def load_vector(self, element: Element, width: int, address: str, align: int) -> list[str]:
+        """`width` neighbouring elements at `address` (with its type), as registers hold them."""
+        vector = stored_type(element, width)
+        whole = self.value(f"load {vector}, {address}, align {align}")
+        parts = [whole]
+        if width > 1:
+            parts = [self.value(f"extractelement {vector} {whole}, i32 {i}") for i in range(width)]
+        if element != int1:
+            return parts
+        return [self.value(f"icmp ne i8 {part}, 0") for part in parts]  # any byte but 0 is true
+
+    def store_vector(
+        self, element: Element, values: Sequence[str], address: str, align: int
+    ) -> None:
+        """Write neighbouring elements at `address` (with its type)."""
+        scalar, vector = stored_type(element), stored_type(element, len(values))
+        if element == int1:
+            values = [self.value(f"zext i1 {value} to i8") for value in values]
+        whole = "poison" if len(values) > 1 else values[0]
+        for number, value in enumerate(values if len(values) > 1 else ()):
+            text = f"insertelement {vector} {whole}, {scalar} {value}, i32 {number}"
+            whole = self.value(text)
+        self.line(f"store {vector} {whole}, {address}, align {align}")
+
+    # --- shuffles --------------------------------------------------------------------------------
+
+    def shuffle_xor(self, element: ScalarType, value: str, mask: int) -> str:
+        """`value` of the thread of the warp whose lane differs by `mask`."""
+        scalar = llvm_scalar(element)
+        bits = f"i{element.bits}"
+        whole = self._convert("bitcast", scalar, value, bits)
+        if element.bits == 64:
+            parts = [whole, self.value(f"lshr i64 {whole}, 32")]
+            low, high = (
+                self._convert("zext", "i32", self._shuffle_word(part, "i64", mask), "i64")
+                for part in parts
+            )
+            high = self.value(f"shl i64 {high}, 32")
+            moved = self.value(f"or disjoint i64 {high}, {low}")
+        else:
+            moved = self._convert("trunc", "i32", self._shuffle_word(whole, bits, mask), bits)
+        return self._convert("bitcast", bits, moved, scalar)
+
+    def _shuffle_word(self, value: str, type: str, mask: int) -> str:
+        word = self._convert("trunc" if type == "i64" else "zext", type, value, "i32")
+        return self.call("i32", self._use("shuffle_xor"), ("i32", word), ("i32", str(mask)))
+
+    def _convert(self, opcode: str, before: str, value: str, after: str) -> str:
+        return value if before == after else self.value(f"{opcode} {before} {value} to {after}")
+
+    # --- sums over the bits of the thread index --------------------------------------------------
+
+    def sum_thread_bits(self, weights: Sequence[int]) -> str:
+        """Exclusive or of the weights of the bits that are set in the thread's index, as i32.
+
+        Weights come one per lane bit, then one per warp bit.
+        """
+        pieces = [self._field(*run) for run in _split_runs(weights)]
+        are_disjoint = sum(weights) == _union(weights)
+        total = "0"
+        for piece in pieces:
+            total = piece if total == "0" else self.combine_bits(total, piece, are_disjoint)
+        return total
+
+    def combine_bits(self, left: str, right: str, are_disjoint: bool) -> str:
+        """Exclusive or, written so that LLVM sees a sum where it is one."""
+        return self.value(f"{'or disjoint' if are_disjoint else 'xor'} i32 {left}, {right}")
+
+    def _field(self, first: int, count: int, weight: int, is_last: bool) -> str:
+        """Bits first ... first + count - 1 of the thread's index as a number, times `weight`."""
+        field = self._thread_index
+        if first:
+            field = self.value(f"lshr i32 {field}, {first}")
+        if not is_last:
+            field = self.value(f"and i32 {field}, {(1 << count) - 1}")
+        if weight & (weight - 1):
+            return self.value(f"mul i32 {field}, {weight}")
+        return field if weight == 1 else self.value(f"shl i32 {field}, {weight.bit_length() - 1}")
+
+    def is_first_replica(self, lane_mask: int, warp_mask: int) -> str:
+        """Whether all these bits of the thread's index are 0, as i1; "" if there are none."""
+        mask = lane_mask | warp_mask << LANE_BITS
+        if not mask:
+            return ""
+        found = self.value(f"and i32 {self._thread_index}, {mask}")
+        return self.value(f"icmp eq i32 {found}, 0")
+
+    # --- branches --------------------------------------------------------------------------------
+
+    @contextmanager
+    def when(self, condition: str) -> Iterator[None]:
+        """Run the `with` block only where `condition` holds ("" or "true": always)."""
+        if condition in ("", "true"):
+            yield
+            return
+        inside, after = self.fresh_label("then"), self.fresh_label("after")
+        self.branch_if(condition, inside, after)
+        self.begin(inside)
+        yield
+        self.branch(after)
+        self.begin(after)
+
+    def both(self, *conditions: str) -> str:
+        """Conjunction of i1 values; "" stands for true."""
+        total = ""
+        for condition in conditions:
+            if condition:
+                total = self.value(f"and i1 {total}, {condition}") if total else condition
+        return total
+
+
+def _union(weights: Sequence[int]) -> int:
+    total = 0
+    for weight in weights:
+        total |= weight
+    return total
+
+
+def _split_runs(weights: Sequence[int]) -> Iterator[tuple[int, int, int, bool]]:
+    """Runs of bits whose weights double: (first bit, count, weight of the first, up to the end)."""
+    first = 0
+    while first < len(weights):
+        weight, count = weights[first], 1
+        is_power = weight & (weight - 1) == 0
+        while is_power and first + count < len(weights):
+            if weight == 0 or weights[first + count] != weight << count:
+                break
+            count += 1
+        if weight:
+            yield first, count, weight, first + count == len(weights)
+        first += count

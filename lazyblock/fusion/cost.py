@@ -1,0 +1,35 @@
+"""What fusion costs and brings: bytes, work repeated, kernel size. Never decides legality."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from lazyblock.graph.node import Node
+from lazyblock.graph.ops import ELEMENTWISE
+
+MOST_OPS = 400  # per kernel: beyond, compile time and registers suffer
+MOST_ARRAYS = 48  # loaded per kernel: 4 KiB of parameters on every GPU, strides included
+MOST_OUTPUTS = 16
+
+# A value read by several kernels is stored rather than computed again when the work per byte saved
+# exceeds this: about the ratio of arithmetic to memory speed on CPUs and GPUs alike.
+_FLOPS_PER_BYTE = 12
+
+
+def flops(node: Node) -> int:
+    """Rough arithmetic per element of one node."""
+    info = ELEMENTWISE.get(node.op)
+    return info.flops if info else 0
+
+
+def pays_to_store(node: Node, inlined: Iterable[Node], leaves: Iterable[Node]) -> bool:
+    """Whether storing `node` once beats computing it in each of two kernels.
+
+    inlined: the nodes computed for it; leaves: the arrays those read. Storing costs a write and a
+    read of `node`; computing again costs the work and the reads of `leaves`.
+    """
+    if node.size == 0:
+        return False
+    work = sum(flops(n) * n.size for n in inlined)
+    extra_bytes = sum(leaf.nbytes for leaf in leaves) - 2 * node.nbytes
+    return work / _FLOPS_PER_BYTE + extra_bytes > 0

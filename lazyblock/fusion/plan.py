@@ -1,0 +1,93 @@
+"""The planner's result: fusion groups, each one kernel, in launch order. Frozen data.
+
+A group walks an *iteration space*: a shape some of whose axes are reduced. Its *roots* are the nodes
+it computes for their own sake; every other elementwise node below them is computed on the way, and
+views fold into index maps. A root is stored if another group or the user needs it.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+
+from lazyblock.graph.index_map import IndexMap
+from lazyblock.graph.node import Node
+from lazyblock.shapes import Shape, size_of
+
+
+class Form(enum.Enum):
+    """How a group's kernel walks its space."""
+
+    MAP = "map"  # every element by itself; any number of outputs
+    ROWS = "rows"  # chains of reductions over the same axes, elementwise work around them
+
+
+class Reason(enum.Enum):
+    """Why a node could not join a group."""
+
+    FUSED = "fused"
+    SHAPE = "iterates over another shape"
+    AXES = "reduces other axes"
+    POSITION = "reads a reduction at other positions than its own row"
+    RESHAPE = "needs its operand in memory, in C order"
+    ORDER = "the group runs before an operand is ready"
+    SIZE = "the kernel would grow too large"
+    UNRELATED = "shares no operand with the group"
+    DISABLED = "fusion is switched off"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether `node` may read `operand` inside one kernel, and why not."""
+
+    operand: Node
+    node: Node
+    reason: Reason
+
+    @property
+    def is_fused(self) -> bool:
+        return self.reason is Reason.FUSED
+
+
+@dataclass(frozen=True)
+class IterationSpace:
+    """A shape to walk and the axes (sorted) that reductions run over."""
+
+    shape: Shape
+    reduced: tuple[int, ...] = ()
+
+    @property
+    def form(self) -> Form:
+        return Form.ROWS if self.reduced else Form.MAP
+
+    @property
+    def kept(self) -> tuple[int, ...]:
+        """Axes that are not reduced."""
+        return tuple(axis for axis in range(len(self.shape)) if axis not in self.reduced)
+
+    @property
+    def kept_size(self) -> int:
+        return size_of([self.shape[axis] for axis in self.kept])
+
+    @property
+    def reduced_size(self) -> int:
+        return size_of([self.shape[axis] for axis in self.reduced])
+
+
+@dataclass(frozen=True)
+class FusionGroup:
+    """One kernel. maps: where in the iteration space each root lives (space index -> root index)."""
+
+    space: IterationSpace
+    roots: tuple[Node, ...]
+    stored: tuple[Node, ...]
+    maps: dict[Node, IndexMap] = field(hash=False)
+
+
+@dataclass(frozen=True)
+class FusionPlan:
+    """Groups in launch order. Every output is a leaf, a stored root, or a view of one of those."""
+
+    outputs: tuple[Node, ...]
+    groups: tuple[FusionGroup, ...]
+    verdicts: tuple[Verdict, ...]

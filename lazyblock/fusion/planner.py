@@ -1,0 +1,254 @@
+"""The search for fusion groups: graph -> FusionPlan.
+
+1. Choose roots: outputs, reductions, operands of reshapes, and cuts where a kernel would grow too
+   large. Everything else is computed where it is needed.
+2. Give each root, operands first, to the latest group it can join, else to a new one. A group runs
+   after every group made before it, so joining no group older than an operand's keeps the plan
+   acyclic without searching.
+3. A value that several groups would compute at great cost becomes a root itself; then again.
+
+Linear in the graph, save for shared work inside one kernel, which is bounded by cost.MOST_OPS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from lazyblock import config
+from lazyblock.fusion import cost
+from lazyblock.fusion.legality import check_placement, placements, walk_reads
+from lazyblock.fusion.plan import FusionGroup, FusionPlan, IterationSpace, Reason, Verdict
+from lazyblock.fusion.storage import find_storage, needed_in_memory
+from lazyblock.graph.attrs import ReduceAttrs
+from lazyblock.graph.index_map import IndexMap
+from lazyblock.graph.node import Node
+from lazyblock.graph.ops import CATEGORY, Category, Op
+from lazyblock.graph.traverse import topological
+
+_MOST_ROUNDS = 4  # of finding values worth storing
+_SIBLINGS_TRIED = 4  # groups over the same shape that an independent root is offered to
+
+
+@dataclass
+class _OpenGroup:
+    """A group while it grows. number: its place in launch order."""
+
+    number: int
+    space: IterationSpace
+    members: dict[Node, IndexMap] = field(default_factory=dict)
+    reads: set[Node] = field(default_factory=set)
+
+
+def plan_fusion(outputs: Sequence[Node]) -> FusionPlan:
+    """Plan the kernels that compute `outputs`."""
+    order = topological(outputs)
+    roots = _choose_roots(outputs, order)
+    for _ in range(_MOST_ROUNDS):
+        search = _Search(order, roots)
+        search.run()
+        worth_storing = search.find_repeated_work()
+        if not worth_storing:
+            break
+        roots |= worth_storing
+    return search.finish(outputs)
+
+
+def _choose_roots(outputs: Sequence[Node], order: Sequence[Node]) -> set[Node]:
+    """Nodes that are computed for their own sake."""
+    roots = {node for node in order if CATEGORY[node.op] is Category.REDUCTION}
+    if not config.current.fuse:
+        roots.update(node for node in order if CATEGORY[node.op] is Category.ELEMENTWISE)
+    reshapes = [node for node in order if node.op is Op.RESHAPE]
+    for node in (*reshapes, *outputs):
+        needed = needed_in_memory(node, roots)
+        if needed is not None:
+            roots.add(needed)
+    return roots | _cuts(order, roots)
+
+
+def _cuts(order: Sequence[Node], roots: set[Node]) -> set[Node]:
+    """Nodes to store so that no kernel has more inlined nodes or arrays than it can take."""
+    inlined: dict[Node, frozenset[Node]] = {}
+    arrays: dict[Node, frozenset[Node]] = {}
+    cuts: set[Node] = set()
+
+    def store(node: Node) -> None:
+        inlined[node] = frozenset()
+        arrays[node] = frozenset() if node.op is Op.CONSTANT else frozenset((node,))
+
+    for node in order:
+        if not node.inputs or node.op is Op.RESHAPE:
+            store(node)
+            continue
+        operands = list(dict.fromkeys(node.inputs))
+        while True:
+            ops = frozenset((node,)).union(*(inlined[n] for n in operands))
+            leaves = frozenset[Node]().union(*(arrays[n] for n in operands))
+            if len(ops) <= cost.MOST_OPS and len(leaves) <= cost.MOST_ARRAYS:
+                break
+            largest = max(operands, key=lambda n: len(inlined[n]) + len(arrays[n]))
+            cuts.add(largest)
+            store(largest)
+        inlined[node], arrays[node] = ops, leaves
+        if node in roots:
+            store(node)
+    return cuts
+
+
+class _Search:
+    """Steps 2 and 3 of the module's description for one choice of roots."""
+
+    def __init__(self, order: Sequence[Node], roots: set[Node]) -> None:
+        self.order = order
+        self.roots = roots
+        self.groups: list[_OpenGroup] = []
+        self.group_of: dict[Node, _OpenGroup] = {}
+        self.by_shape: dict[tuple[int, ...], list[_OpenGroup]] = {}
+        self.verdicts: list[Verdict] = []
+
+    def is_root(self, node: Node) -> bool:
+        return node in self.roots or node.op is Op.RESHAPE
+
+    def run(self) -> None:
+        for node in self.order:
+            if node in self.roots:
+                self._place(node)
+
+    def _place(self, node: Node) -> None:
+        space = own_space(node)
+        reads = self._reads(node, space)
+        sources = {read: self._source_group(read) for read in reads}
+        newest = max((group.number for group in sources.values() if group), default=-1)
+        for group in self._candidates(space, newest):
+            reason = self._try_join(node, space, group, reads)
+            if reason is Reason.FUSED:
+                return
+            self.verdicts += [
+                Verdict(read, node, reason) for read, source in sources.items() if source is group
+            ]
+        self._start(node, space, reads)
+
+    def _reads(self, node: Node, space: IterationSpace) -> set[Node]:
+        """Arrays the kernel of `node` reads: inputs, other roots, reshapes of those."""
+        at = next(placements(node, space))
+        found = {read for read, _ in walk_reads(node, at, space, self.is_root)}
+        return {read for read in found if read.op not in (Op.CONSTANT, Op.IOTA)}
+
+    def _source_group(self, read: Node) -> _OpenGroup | None:
+        """The group that computes the memory behind `read`; None for inputs."""
+        storage = find_storage(read, self.roots)
+        assert storage is not None, f"{read!r} is not in memory"
+        return self.group_of.get(storage.base)
+
+    def _candidates(self, space: IterationSpace, newest: int) -> list[_OpenGroup]:
+        """Groups that may run after every operand's: the newest operand's, then siblings."""
+        if not config.current.fuse:
+            return []
+        operand_group = [self.groups[newest]] if newest >= 0 else []
+        siblings = self.by_shape.get(space.shape, [])[-_SIBLINGS_TRIED:]
+        later = [g for g in reversed(siblings) if g.number >= newest and g not in operand_group]
+        return operand_group + later
+
+    def _try_join(
+        self, node: Node, own: IterationSpace, group: _OpenGroup, reads: set[Node]
+    ) -> Reason:
+        space = group.space
+        if own.reduced:
+            if own.shape != space.shape:
+                return Reason.SHAPE
+            if space.reduced not in ((), own.reduced):
+                return Reason.AXES
+            space = own  # a map group becomes a rows group
+        if len(group.reads | reads) > cost.MOST_ARRAYS or len(group.members) >= cost.MOST_OUTPUTS:
+            return Reason.SIZE
+        if any(read.op is Op.RESHAPE and self._source_group(read) is group for read in reads):
+            return Reason.RESHAPE
+        walks_all = bool(own.reduced) or node.shape == space.shape
+        reason = Reason.SHAPE
+        for at in placements(node, space):
+            reason, touched = check_placement(node, at, space, group.members, self.is_root)
+            if reason is not Reason.FUSED:
+                continue
+            if touched or (walks_all and group.reads & reads):
+                self._add(node, at, space, group, reads)
+                self.verdicts += [Verdict(member, node, Reason.FUSED) for member in touched]
+                return Reason.FUSED
+            reason = Reason.UNRELATED
+        return reason
+
+    def _start(self, node: Node, space: IterationSpace, reads: set[Node]) -> None:
+        group = _OpenGroup(len(self.groups), space)
+        self.groups.append(group)
+        self.by_shape.setdefault(space.shape, []).append(group)
+        self._add(node, next(placements(node, space)), space, group, reads)
+
+    def _add(
+        self, node: Node, at: IndexMap, space: IterationSpace, group: _OpenGroup, reads: set[Node]
+    ) -> None:
+        group.space = space
+        group.members[node] = at
+        group.reads |= reads
+        self.group_of[node] = group
+
+    # --- values that several groups compute ---
+
+    def find_repeated_work(self) -> set[Node]:
+        """Inlined nodes that several groups compute and that are better stored."""
+        computed_in: dict[Node, set[int]] = {}
+        for group in self.groups:
+            for node in self._inlined(group.members):
+                computed_in.setdefault(node, set()).add(group.number)
+        shared = {n for n, numbers in computed_in.items() if len(numbers) > 1}
+        # of a chain, the last shared node alone: storing it covers what lies below
+        ends = shared - {
+            o for n in shared for o in n.inputs if computed_in[n] == computed_in.get(o)
+        }
+        return {n for n in ends if self._pays_to_store(n)}
+
+    def _pays_to_store(self, node: Node) -> bool:
+        if CATEGORY[node.op] is not Category.ELEMENTWISE:
+            return False
+        inlined = self._inlined([node]) | {node}
+        leaves = {o for n in inlined for o in n.inputs if o not in inlined}
+        return cost.pays_to_store(node, inlined, leaves)
+
+    def _inlined(self, nodes: Iterable[Node]) -> set[Node]:
+        found: set[Node] = set()
+        stack = [operand for node in nodes for operand in node.inputs]
+        while stack:
+            node = stack.pop()
+            if node not in found and not self.is_root(node) and node.inputs:
+                found.add(node)
+                stack.extend(node.inputs)
+        return found
+
+    # --- result ---
+
+    def finish(self, outputs: Sequence[Node]) -> FusionPlan:
+        read_from = {(read, group.number) for group in self.groups for read in group.reads}
+        storages = [find_storage(node, self.roots) for node in outputs]
+        needed = {storage.base for storage in storages if storage}
+        for read, number in read_from:
+            source = self._source_group(read)
+            if source is not None and source.number != number:
+                storage = find_storage(read, self.roots)
+                assert storage is not None
+                needed.add(storage.base)
+        groups = tuple(
+            FusionGroup(
+                group.space,
+                tuple(group.members),
+                tuple(node for node in group.members if node in needed),
+                group.members,
+            )
+            for group in self.groups
+        )
+        return FusionPlan(tuple(outputs), groups, tuple(self.verdicts))
+
+
+def own_space(node: Node) -> IterationSpace:
+    """The space `node` iterates over when it starts a group."""
+    if isinstance(node.attrs, ReduceAttrs):
+        return IterationSpace(node.inputs[0].shape, node.attrs.axes)
+    return IterationSpace(node.shape)

@@ -1,0 +1,488 @@
+"""The one list of stages: from recorded nodes to results.
+
+| stage            | in                       | out                                  |
+|------------------|--------------------------|--------------------------------------|
+| fingerprint      | output nodes             | key of the plan cache, leaves        |
+| graph passes     | output nodes             | equal, simpler nodes                 |
+| plan_fusion      | nodes                    | FusionPlan: groups in launch order   |
+| lower_group      | a group                  | block program, arguments, grid       |
+| block passes     | block program            | simpler, legal block program         |
+| compile_program  | block program, target    | CompiledKernel (through the cache)   |
+| Executable.run   | leaf buffers and scalars | result buffers                       |
+
+A plan is kept per fingerprint and device; kernels are kept by their text, so that a new size makes a
+new plan but no new kernel.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lazyblock import config, dtypes, events
+from lazyblock.backend import cache, devices
+from lazyblock.backend.compile import compile_program, toolchain_version
+from lazyblock.backend.executable import ArraySlot, Executable, ScalarSlot, Step
+from lazyblock.backend.kernel import CompiledKernel
+from lazyblock.backend.runtime.device import Device, Resources, pack_scalar
+from lazyblock.errors import DeviceError
+from lazyblock.fusion.plan import FusionPlan
+from lazyblock.fusion.planner import plan_fusion
+from lazyblock.fusion.printer import explain_plan, print_plan
+from lazyblock.fusion.storage import find_storage
+from lazyblock.graph import build
+from lazyblock.graph.attrs import InputAttrs
+from lazyblock.graph.fingerprint import fingerprint
+from lazyblock.graph.node import Node
+from lazyblock.graph.ops import Op
+from lazyblock.graph.passes import GRAPH_PASSES
+from lazyblock.graph.passes.split_reductions import split_reductions
+from lazyblock.graph.printer import print_graph
+from lazyblock.graph.verify import verify_graph
+from lazyblock.language.unparse import unparse
+from lazyblock.shapes import Strides
+from lazyblock.source import user_line
+from lazyblock.target import Target
+from lazyblock.tiler.ir import Program
+from lazyblock.tiler.lower.group import lower_group
+from lazyblock.tiler.lowered import ArrayArgument, ConstantArgument, LoweredKernel, SizeArgument
+from lazyblock.tiler.passes.eliminate_common import eliminate_common
+from lazyblock.tiler.passes.eliminate_dead import eliminate_dead
+from lazyblock.tiler.passes.expand_math import expand_math
+from lazyblock.tiler.passes.fold_constants import fold_constants
+from lazyblock.tiler.passes.legalise_half import legalise_half
+from lazyblock.tiler.passes.version_masks import version_masks
+from lazyblock.tiler.printer import print_program
+from lazyblock.tiler import types as block_types
+from lazyblock.tiler.verify import verify_program
+
+NDArray = npt.NDArray[Any]
+BlockPass = Callable[[Program], Program]
+
+# Before the cache key is taken: what is printed, keyed and shown.
+TIDY_PASSES: tuple[BlockPass, ...] = (fold_constants, eliminate_common, eliminate_dead)
+
+# After it, only when LLVM has to run. Halves first: expand_math knows f32 and f64 only.
+LEGALISE_PASSES: tuple[BlockPass, ...] = (
+    legalise_half,
+    expand_math,
+    fold_constants,
+    eliminate_common,
+    eliminate_dead,
+)
+# A GPU needs whole tiles without masks for wide accesses; the CPU tests masks chunk by chunk.
+GPU_PASSES: tuple[BlockPass, ...] = (version_masks, eliminate_dead)
+
+_PROGRAMS_PER_UNIT = {"cpu": 4, "cuda": 8}  # that split reductions aim at
+_MOST_PLANS = 4096
+
+_plans: OrderedDict[Hashable, _Plan] = OrderedDict()
+_plans_lock = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One kernel of an expression, for reading.
+
+    name; source (block-language text); ir (block IR); llvm; ptx or asm; grid; stats (nbytes and flops
+    per launch, threads, registers and spills where known).
+    """
+
+    name: str
+    grid: tuple[int, int, int]
+    stages: dict[str, str]
+    stats: dict[str, Any]
+    program: Program
+
+    @property
+    def source(self) -> str:
+        """The kernel in the block language's words."""
+        return unparse(self.program)
+
+    @property
+    def ir(self) -> str:
+        return self.stages["block"]
+
+    @property
+    def llvm(self) -> str:
+        return self.stages["llvm"]
+
+    @property
+    def ptx(self) -> str:
+        """PTX text; "" for a CPU kernel."""
+        return self.stages.get("ptx", "")
+
+    @property
+    def asm(self) -> str:
+        """Assembly of a CPU kernel, PTX of a GPU kernel."""
+        return self.stages.get("asm") or self.ptx
+
+    def __repr__(self) -> str:
+        return f"Kernel({self.name!r}, grid={self.grid})"
+
+
+@dataclass(frozen=True)
+class _Result:
+    """How an output lies in a result's memory: array number in `Executable.results`."""
+
+    result: int
+    offset: int
+    strides: Strides
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """All that is known about an expression on one device."""
+
+    fusion: FusionPlan
+    lowered: tuple[LoweredKernel, ...]
+    compiled: tuple[CompiledKernel, ...]
+    executable: Executable
+    results: tuple[_Result, ...]
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        return tuple(
+            _describe(low, step) for low, step in zip(self.lowered, self.executable.steps, strict=True)
+        )
+
+
+def _describe(lowered: LoweredKernel, step: Step) -> Kernel:
+    resources: Resources = step.loaded.resources
+    stats = {
+        "nbytes": lowered.nbytes,
+        "flops": lowered.flops,
+        "num_threads": step.kernel.num_threads,
+        "registers": resources.registers,
+        "spill_bytes": resources.spill_bytes,
+        "shared_bytes": resources.shared_bytes,
+    }
+    return Kernel(step.kernel.name, step.grid, step.kernel.stages, stats, lowered.program)
+
+
+# --- host data ---
+
+
+def default_device() -> str:
+    """Name of the device new arrays go to."""
+    return devices.default_device().name
+
+
+def device_of(node: Node) -> str:
+    """Name of the device `node`'s data is on; the default device for constants."""
+    return _device_of([node]).name
+
+
+def from_numpy(array: NDArray, device: str | None = None) -> Node:
+    """Copy host data to a device (None = the default one); the node lies in C order.
+
+    Raises: DeviceError when the device is missing.
+    """
+    place = devices.get_device(device)
+    dtype = dtypes.as_dtype(array.dtype)
+    native = np.ascontiguousarray(array, dtype).reshape(array.shape)
+    return build.input_array(place.from_host(native), array.shape, dtype)
+
+
+def alias_numpy(array: NDArray) -> Node:
+    """An array over the same host memory, strides included; CPU only."""
+    dtype = dtypes.as_dtype(array.dtype)
+    strides = tuple(stride // dtype.itemsize for stride in array.strides)
+    return build.input_array(devices.alias_host(array), array.shape, dtype, strides)
+
+
+def to_numpy(node: Node) -> NDArray:
+    """The elements of an INPUT node; read-only on the CPU. Waits for the device."""
+    attrs = node.attrs
+    assert isinstance(attrs, InputAttrs), "evaluate first"
+    buffer: Any = attrs.storage
+    device: Device = buffer.device
+    return device.to_host(buffer, attrs.offset, attrs.dtype, attrs.shape, attrs.strides)
+
+
+# --- evaluation ---
+
+
+def evaluate(outputs: Sequence[Node], reason: str) -> list[Node]:
+    """Evaluate nodes in one plan; gives INPUT nodes in the same order."""
+    pending = [node for node in dict.fromkeys(outputs) if node.op is not Op.INPUT]
+    if not pending:
+        return list(outputs)
+    key, leaves = fingerprint(pending)
+    device = _device_of(leaves)
+    plan = _find_plan(key, pending, leaves, device)
+    done = dict(zip(pending, _run(plan, pending, leaves), strict=True))
+    if events.is_observed():
+        count = len(plan.compiled)
+        events.emit(events.Evaluation(reason, str(user_line()), count))
+    return [done.get(node, node) for node in outputs]
+
+
+def _run(plan: _Plan, outputs: Sequence[Node], leaves: Sequence[Node]) -> list[Node]:
+    buffers = plan.executable.run([_leaf_value(leaf) for leaf in leaves])
+    return [
+        build.input_array(buffers[r.result], node.shape, node.dtype, r.strides, r.offset)
+        for node, r in zip(outputs, plan.results, strict=True)
+    ]
+
+
+def _leaf_value(leaf: Node) -> Any:
+    attrs = leaf.attrs
+    return attrs.storage if isinstance(attrs, InputAttrs) else attrs.data.ljust(8, b"\0")  # type: ignore[union-attr]
+
+
+def kernels(outputs: Sequence[Node]) -> tuple[Kernel, ...]:
+    """The kernels that would compute `outputs` (compiled, not run)."""
+    plan = _plan_of(outputs)
+    return plan.kernels if plan else ()
+
+
+def explain(outputs: Sequence[Node]) -> str:
+    """What is fused into which kernel and why, bytes, flops."""
+    plan = _plan_of(outputs)
+    return _explain(plan) if plan else "nothing to compute\n"
+
+
+def _explain(plan: _Plan) -> str:
+    return explain_plan(plan.fusion, [(k.name, k.stats) for k in plan.kernels])
+
+
+def _plan_of(outputs: Sequence[Node]) -> _Plan | None:
+    pending = [node for node in dict.fromkeys(outputs) if node.op is not Op.INPUT]
+    if not pending:
+        return None
+    key, leaves = fingerprint(pending)
+    return _find_plan(key, pending, leaves, _device_of(leaves))
+
+
+class Frozen:
+    """An expression planned once, called with new data of the same shapes and dtypes.
+
+    inputs: the INPUT nodes it was frozen with, in calling order.
+    """
+
+    def __init__(self, outputs: Sequence[Node], inputs: Sequence[Node] | None = None) -> None:
+        self.outputs = tuple(outputs)
+        computed = [node for node in dict.fromkeys(outputs) if node.op is not Op.INPUT]
+        _, leaves = fingerprint([*computed, *outputs])
+        arrays = [leaf for leaf in leaves if leaf.op is Op.INPUT]
+        self.inputs = tuple(arrays if inputs is None else inputs)
+        position = {node: i for i, node in enumerate(self.inputs)}
+        _, plan_leaves = fingerprint(computed)
+        self._sources = [position.get(leaf, _leaf_value(leaf)) for leaf in plan_leaves]
+        self._plan = _plan_of(computed)
+        self._computed = {node: number for number, node in enumerate(computed)}
+
+    def __call__(self, inputs: Sequence[Node]) -> list[Node]:
+        """Run on new INPUT nodes laid out like `self.inputs`; gives evaluated nodes."""
+        done = self._launch(inputs) if self._plan else []
+        return [
+            done[self._computed[node]] if node in self._computed else inputs[self.inputs.index(node)]
+            for node in self.outputs
+        ]
+
+    def _launch(self, inputs: Sequence[Node]) -> list[Node]:
+        assert self._plan is not None
+        leaves = [
+            _leaf_value(inputs[source]) if isinstance(source, int) else source
+            for source in self._sources
+        ]
+        buffers = self._plan.executable.run(leaves)
+        return [
+            build.input_array(buffers[r.result], node.shape, node.dtype, r.strides, r.offset)
+            for node, r in zip(self._computed, self._plan.results, strict=True)
+        ]
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        return self._plan.kernels if self._plan else ()
+
+    def explain(self) -> str:
+        """What is fused into which kernel and why, bytes, flops."""
+        return _explain(self._plan) if self._plan else "nothing to compute\n"
+
+
+freeze = Frozen
+
+
+# --- making plans ---
+
+
+def _device_of(leaves: Sequence[Node]) -> Device:
+    found: dict[str, Device] = {}
+    for leaf in leaves:
+        if isinstance(leaf.attrs, InputAttrs):
+            device = leaf.attrs.storage.device
+            found[device.name] = device
+    if len(found) > 1:
+        raise DeviceError(
+            f"Arrays are on different devices: {', '.join(sorted(found))}.",
+            hint="move one with lb.asarray(x, device=...).",
+        )
+    return next(iter(found.values())) if found else devices.default_device()
+
+
+def _find_plan(
+    key: Hashable, outputs: Sequence[Node], leaves: Sequence[Node], device: Device
+) -> _Plan:
+    full_key = (device.name, config.code_settings(), key)
+    plan = _plans.get(full_key)
+    if plan is None:
+        plan = _make_plan(outputs, leaves, device)
+        with _plans_lock:
+            _plans[full_key] = plan
+            while len(_plans) > _MOST_PLANS:
+                _plans.popitem(last=False)
+    return plan
+
+
+def _make_plan(outputs: Sequence[Node], leaves: Sequence[Node], device: Device) -> _Plan:
+    target = device.target
+    fusion = plan_fusion(_simplify(outputs, target))
+    stored = frozenset(node for group in fusion.groups for node in group.stored)
+    lowered = tuple(_tidy(lower_group(group, stored, target)) for group in fusion.groups)
+    compiled = tuple(_compile(low.program, target) for low in lowered)
+    _report(outputs, fusion, compiled)
+    executable, results = _assemble(fusion, lowered, compiled, leaves, device)
+    return _Plan(fusion, lowered, compiled, executable, results)
+
+
+def _simplify(outputs: Sequence[Node], target: Target) -> list[Node]:
+    nodes = list(outputs)
+    programs = target.num_units * _PROGRAMS_PER_UNIT[target.kind]
+    split = partial(split_reductions, num_programs=programs)
+    # fold_views again: cut axes are views
+    for run in (*GRAPH_PASSES, split, *GRAPH_PASSES):
+        nodes = run(nodes)
+        if config.current.verify:
+            verify_graph(nodes, getattr(run, "__name__", "split_reductions"))
+    return nodes
+
+
+def _tidy(lowered: LoweredKernel) -> LoweredKernel:
+    program = _run_passes(lowered.program, TIDY_PASSES)
+    return LoweredKernel(**{**vars(lowered), "program": program})
+
+
+def _run_passes(program: Program, passes: Sequence[BlockPass]) -> Program:
+    for run in passes:
+        program = run(program)
+        if config.current.verify:
+            verify_program(program)
+    return program
+
+
+def compile_block_program(program: Program, target: Target) -> CompiledKernel:
+    """Compile any block program, through the cache."""
+    return _compile(program, target)
+
+
+def _compile(program: Program, target: Target) -> CompiledKernel:
+    text = print_program(program)
+    key = cache.make_key(text, target, toolchain_version())
+
+    def make() -> CompiledKernel:
+        passes = (*LEGALISE_PASSES, *(GPU_PASSES if target.is_gpu else ()))
+        return compile_program(_run_passes(program, passes), target, key, text)
+
+    return cache.find_or_compile(key, make)
+
+
+def _report(
+    outputs: Sequence[Node], fusion: FusionPlan, compiled: Sequence[CompiledKernel]
+) -> None:
+    if not events.is_observed():
+        return
+    name = "+".join(kernel.name for kernel in compiled) or "no_kernel"
+    events.emit(events.StageDone(name, "graph", print_graph(outputs)))
+    events.emit(events.StageDone(name, "plan", print_plan(fusion)))
+    for kernel in compiled:
+        for stage, text in kernel.stages.items():
+            events.emit(events.StageDone(kernel.name, stage, text))
+
+
+def _assemble(
+    fusion: FusionPlan,
+    lowered: Sequence[LoweredKernel],
+    compiled: Sequence[CompiledKernel],
+    leaves: Sequence[Node],
+    device: Device,
+) -> tuple[Executable, tuple[_Result, ...]]:
+    """Number arrays, fill slot templates, find where every array is used last."""
+    number = {leaf: i for i, leaf in enumerate(leaves)}
+    for group in fusion.groups:
+        for node in group.stored:
+            number.setdefault(node, len(number))
+    stored = {node for group in fusion.groups for node in group.stored}
+    storages = [find_storage(node, stored) for node in fusion.outputs]
+    bases = [number[s.base] for s in storages if s]
+    kept = list(dict.fromkeys(bases))
+    last_use = _last_uses(lowered, number)
+    steps = []
+    for position, (group, low, kernel) in enumerate(
+        zip(fusion.groups, lowered, compiled, strict=True)
+    ):
+        template, arrays, scalars = _fill_slots(low, number)
+        loaded = device.load(kernel.image, kernel.name, kernel.num_threads, kernel.shared_bytes)
+        done = [n for n, last in last_use.items() if last == position and n >= len(leaves)]
+        steps.append(
+            Step(
+                kernel,
+                loaded,
+                low.grid,
+                _launch_work(low),
+                template,
+                arrays,
+                scalars,
+                tuple((number[node], node.nbytes) for node in group.stored),
+                tuple(n for n in done if n not in kept),
+            )
+        )
+    results = tuple(
+        _Result(kept.index(number[s.base]), s.offset, s.strides) for s in storages if s
+    )
+    return Executable(device, tuple(steps), len(number), tuple(kept)), results
+
+
+def _launch_work(low: LoweredKernel) -> int:
+    """Elements touched; 0 exactly if there is nothing to launch."""
+    return max(low.work, 1) if low.grid[0] else 0
+
+
+def _last_uses(lowered: Sequence[LoweredKernel], number: dict[Node, int]) -> dict[int, int]:
+    return {
+        number[argument.base]: position
+        for position, low in enumerate(lowered)
+        for argument in low.arguments
+        if isinstance(argument, ArrayArgument)
+    }
+
+
+def _fill_slots(
+    low: LoweredKernel, number: dict[Node, int]
+) -> tuple[bytes, tuple[ArraySlot, ...], tuple[ScalarSlot, ...]]:
+    slots = bytearray()
+    arrays, scalars = [], []
+    for argument in low.arguments:
+        position = len(slots)
+        slots += bytes(8)
+        if isinstance(argument, ArrayArgument):
+            offset = argument.offset * argument.base.dtype.itemsize
+            arrays.append(ArraySlot(position, number[argument.base], offset))
+        elif isinstance(argument, ConstantArgument):
+            scalars.append(ScalarSlot(position, number[argument.node]))
+        else:
+            assert isinstance(argument, SizeArgument)
+            slots[position:] = pack_scalar(
+                argument.value, block_types.to_numpy(argument.type)
+            )
+    for extent in low.grid:
+        slots += extent.to_bytes(8, "little")
+    return bytes(slots), tuple(arrays), tuple(scalars)

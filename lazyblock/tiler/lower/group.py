@@ -1,0 +1,558 @@
+"""Lower a fusion group to a block program.
+
+Every program instance owns one tile of the kept dimensions. A map group computes and stores its tile.
+A rows group walks the reduced dimensions: in one tile when a whole row fits the block, else in one
+loop per level of reductions (those of a level need only earlier levels) and a last loop for the
+outputs that span whole rows.
+
+Values are pulled: a node is computed at an index map when a root needs it, once per map. What does
+not depend on the reduced dimensions is computed before their loops.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Callable, Iterable, MutableMapping, Sequence
+from dataclasses import dataclass
+
+from lazyblock.fusion.legality import is_per_row, operand_maps, walk_reads
+from lazyblock.fusion.plan import FusionGroup
+from lazyblock.fusion.storage import find_storage
+from lazyblock.graph import index_map
+from lazyblock.graph.attrs import ReduceAttrs
+from lazyblock.graph.index_map import IndexMap
+from lazyblock.graph.node import Node
+from lazyblock.graph.ops import CATEGORY, ELEMENTWISE, Category, Op
+from lazyblock.shapes import cdiv, contiguous_strides, size_of
+from lazyblock.target import Target
+from lazyblock.tiler.builder import Builder
+from lazyblock.tiler.ir import Value
+from lazyblock.tiler.lower.elementwise import lower_elementwise
+from lazyblock.tiler.lower.reduction import combine_kind, fill_identity, identity_block
+from lazyblock.tiler.lower.walk import Access, merge_axes
+from lazyblock.tiler.lowered import (
+    Argument,
+    ArrayArgument,
+    ConstantArgument,
+    LoweredKernel,
+    SizeArgument,
+)
+from lazyblock.tiler.schedule import TileSchedule, default_schedule
+from lazyblock.tiler.types import PointerType, ScalarType, from_numpy, int8, int1, int32, int64
+
+Read = tuple[Node, IndexMap]
+Memo = MutableMapping[Read, Value]
+
+_SMALL_INDEX = 2**31 - 2**20  # offsets below are computed in int32, with room for partial tiles
+
+
+def lower_group(
+    group: FusionGroup,
+    stored: frozenset[Node],
+    target: Target,
+    schedule: TileSchedule | None = None,
+) -> LoweredKernel:
+    """Lower `group` for `target`.
+
+    Parameters: stored, every node some group keeps in memory; schedule, how tiles are cut (None = the
+    default for the target).
+    """
+    return _GroupLowering(group, stored, target, schedule).lower()
+
+
+@dataclass(frozen=True)
+class _Position:
+    """Where the program stands along one dimension: scalar index, or a block of them, and a mask."""
+
+    index: Value
+    mask: Value | None
+
+
+class _GroupLowering:
+    def __init__(
+        self,
+        group: FusionGroup,
+        stored: frozenset[Node],
+        target: Target,
+        schedule: TileSchedule | None,
+    ) -> None:
+        self.group = group
+        self.space = group.space
+        self.own = frozenset(group.roots)
+        # a group never reads its own results from memory
+        self.stored = stored - self.own
+        self.accesses = self._find_accesses()
+        reads = [a for a in self.accesses.values()]
+        outputs = [self._output_access(node) for node in group.stored]
+        self.dimensions = merge_axes(self.space, [*reads, *outputs])
+        self.schedule = schedule or default_schedule(
+            self.dimensions, [a for a in (*reads, *outputs) if a.base.op is not Op.IOTA], target
+        )
+        extents = self.space.shape
+        reach = max((a.reach(extents) for a in (*reads, *outputs)), default=0)
+        is_small = max(reach, size_of(extents)) < _SMALL_INDEX
+        self.index_type: ScalarType = int32 if is_small else int64
+        self.b = Builder(_kernel_name(group), self.schedule.num_warps)
+        self.b.program.noalias = True
+        self.arguments: list[Argument] = []
+        self.parameters: dict[object, Value] = {}
+        self.positions: dict[int, _Position] = {}
+        self.memo: Memo = {}
+
+    # --- what is read and written ---
+
+    def _is_boundary(self, node: Node) -> bool:
+        return node in self.own or node in self.stored or node.op is Op.RESHAPE
+
+    def _find_accesses(self) -> dict[Read, Access]:
+        accesses: dict[Read, Access] = {}
+        for root in self.group.roots:
+            for node, at in walk_reads(root, self.group.maps[root], self.space, self._is_boundary):
+                if node not in self.own and node.op is not Op.CONSTANT:
+                    accesses[node, at] = self._access(node, at)
+        return accesses
+
+    def _access(self, node: Node, at: IndexMap) -> Access:
+        if node.op is Op.IOTA:
+            base, offset = node, 0
+            strides: tuple[int, ...] = (1,)
+        else:
+            storage = find_storage(node, self.stored)
+            assert storage is not None, f"{node!r} is not in memory"
+            base, offset, strides = storage.base, storage.offset, storage.strides
+        start, steps = at.strides(strides)
+        return Access(base, offset + start, steps)
+
+    def _output_access(self, node: Node) -> Access:
+        # the map goes from space to node, so an output is strided by the node's own layout
+        start, steps = self.group.maps[node].strides(contiguous_strides(node.shape))
+        return Access(node, start, steps)
+
+    # --- the program ---
+
+    def lower(self) -> LoweredKernel:
+        grid = self._place_grid()
+        if self.space.reduced and not self._is_one_tile():
+            self._walk_in_loops()
+        else:
+            for position, dimension in enumerate(self.dimensions):
+                if dimension.is_reduced:
+                    self._place_block(position, self._zero())
+            self._compute(self.group.roots)
+            self._store(self.group.stored)
+        return LoweredKernel(
+            self.b.finish(),
+            tuple(self.arguments),
+            (grid, 1, 1),
+            size_of(self.space.shape),
+            self._nbytes(),
+            self._flops(),
+        )
+
+    def _is_one_tile(self) -> bool:
+        """Whether a row fits the block; an empty row is left to a loop that does not run."""
+        return all(
+            self.schedule.blocks[position] >= dimension.extent > 0
+            for position, dimension in enumerate(self.dimensions)
+            if dimension.is_reduced
+        )
+
+    def _zero(self) -> Value:
+        return self.b.constant(0, self.index_type)
+
+    def _place_grid(self) -> int:
+        """Cut the linear program id into one tile number per kept dimension, the last fastest."""
+        kept = [p for p, d in enumerate(self.dimensions) if not d.is_reduced]
+        tiles = {p: cdiv(self.dimensions[p].extent, self.schedule.blocks[p]) for p in kept}
+        if not kept:
+            return 1
+        rest = self.b.cast(self.b.program_id(0), self.index_type)
+        for number, position in enumerate(reversed(kept)):
+            tile = rest
+            if number < len(kept) - 1:
+                count = self._size(("tiles", position), f"tiles{position}", tiles[position])
+                tile, rest = self.b.rem(rest, count), self.b.div(rest, count)
+            block = self.schedule.blocks[position]
+            self._place_block(position, self.b.mul(tile, block) if block > 1 else tile)
+        return size_of(list(tiles.values()))
+
+    def _place_block(self, position: int, start: Value) -> None:
+        """Set the indices along a dimension to start, start + 1, ... and mask those past its end."""
+        block = self.schedule.blocks[position]
+        if block == 1:
+            self.positions[position] = _Position(start, None)
+            return
+        b = self.b
+        steps = b.cast(b.arange(0, block), self.index_type)
+        axis = self.schedule.order.index(position)
+        for other in range(len(self.schedule.order)):
+            if other != axis:
+                steps = b.expand_dims(steps, other)
+        index = steps
+        if not _is_zero(start):
+            index = b.add(b.splat(start, steps.shape), steps)
+        index.hint = f"i{position}"
+        mask = None
+        if self.dimensions[position].extent % block or not self._is_exact(position):
+            mask = b.compare("lt", index, b.splat(self._extent(position), index.shape))
+            mask.hint = f"mask{position}"
+        self.positions[position] = _Position(index, mask)
+
+    def _is_exact(self, position: int) -> bool:
+        """A whole row that fills its block exactly: its size is in the program anyway."""
+        dimension = self.dimensions[position]
+        return dimension.is_reduced and dimension.extent == self.schedule.blocks[position]
+
+    def _extent(self, position: int) -> Value:
+        extent = self.dimensions[position].extent
+        return self._size(("extent", position), f"n{position}", extent)
+
+    # --- parameters ---
+
+    def _size(self, key: object, name: str, value: int) -> Value:
+        """An int parameter; known to be a multiple of 16 if it is one."""
+        if key not in self.parameters:
+            divisibility = 16 if value % 16 == 0 and value else 1
+            self.parameters[key] = self.b.parameter(name, self.index_type, divisibility)
+            self.arguments.append(SizeArgument(value, self.index_type))
+        return self.parameters[key]
+
+    def _pointer(self, access: Access, is_written: bool) -> Value:
+        key = ("pointer", access.base, access.offset, is_written)
+        if key not in self.parameters:
+            scalar = from_numpy(access.base.dtype)
+            number = sum(isinstance(a, ArrayArgument) for a in self.arguments)
+            name = f"{'out' if is_written else 'x'}{number}_ptr"
+            aligned = access.offset * scalar.nbytes % 16 == 0
+            divisibility = 16 if aligned else scalar.nbytes
+            self.parameters[key] = self.b.parameter(name, PointerType(scalar), divisibility)
+            self.arguments.append(ArrayArgument(access.base, access.offset, is_written))
+        return self.parameters[key]
+
+    def _constant(self, node: Node) -> Value:
+        key = ("constant", node)
+        if key not in self.parameters:
+            scalar = from_numpy(node.dtype)
+            number = sum(isinstance(a, ConstantArgument) for a in self.arguments)
+            name = f"c{number}"
+            self.parameters[key] = self.b.parameter(name, int8 if scalar == int1 else scalar)
+            self.arguments.append(ConstantArgument(node))
+        value = self.parameters[key]
+        is_bool = value.type.element == int8 and from_numpy(node.dtype) == int1
+        return self.b.cast(value, int1) if is_bool else value
+
+    def _stride(self, access: Access, position: int, name: str) -> Value | None:
+        """The stride along a dimension; None for 1 (0 is the caller's business)."""
+        stride = access.strides[self.dimensions[position].axes[-1]]
+        if stride == 1:
+            return None
+        key = ("stride", access.base, access.strides, position)
+        return self._size(key, f"{name}_stride{position}", stride)
+
+    # --- memory ---
+
+    def _offsets(
+        self, access: Access, name: str
+    ) -> tuple[Value | None, Value | None, Value | None]:
+        """Scalar part and block part of the offset in elements, and the mask of the block part."""
+        b = self.b
+        scalar: Value | None = None
+        block: Value | None = None
+        mask: Value | None = None
+        for position, dimension in enumerate(self.dimensions):
+            if access.strides[dimension.axes[-1]] == 0:
+                continue
+            here = self.positions[position]
+            stride = self._stride(access, position, name)
+            if here.index.shape == ():
+                term = here.index if stride is None else b.mul(here.index, stride)
+                scalar = term if scalar is None else b.add(scalar, term)
+                continue
+            shape = here.index.shape
+            term = here.index if stride is None else b.mul(here.index, b.splat(stride, shape))
+            block = term if block is None else self._both(b.add, block, term)
+            mask = self._and(mask, here.mask)
+        return scalar, block, mask
+
+    def _both(self, combine: Callable[..., Value], left: Value, right: Value) -> Value:
+        """Combine two values after broadcasting them to a common shape."""
+        return combine(*self._align([left, right]))
+
+    def _align(self, values: Sequence[Value]) -> list[Value]:
+        rank = max(len(value.shape) for value in values)
+        shape = tuple(
+            max(value.shape[axis] if value.shape else 1 for value in values) for axis in range(rank)
+        )
+        return [self.b.broadcast_to(value, shape) for value in values]
+
+    def _and(self, left: Value | None, right: Value | None) -> Value | None:
+        if left is None or right is None:
+            return left or right
+        return self._both(self.b.and_, left, right)
+
+    def _address(self, access: Access, is_written: bool) -> tuple[Value, Value | None]:
+        pointer = self._pointer(access, is_written)
+        scalar, block, mask = self._offsets(access, pointer.hint.removesuffix("_ptr"))
+        if scalar is not None:
+            pointer = self.b.add_pointer(pointer, scalar)
+        if block is not None:
+            pointer = self.b.add_pointer(pointer, block)
+            if mask is not None:
+                mask = self.b.broadcast_to(mask, pointer.shape)
+        return pointer, mask
+
+    def _load(self, read: Read) -> Value:
+        node, _ = read
+        access = self.accesses[read]
+        if node.op is Op.IOTA:
+            return self._iota(node, access)
+        pointer, mask = self._address(access, False)
+        return self.b.load(pointer, mask)
+
+    def _iota(self, node: Node, access: Access) -> Value:
+        scalar, block, _ = self._offsets(access, "iota")
+        value = self._both(self.b.add, scalar, block) if scalar and block else scalar or block
+        if value is None:
+            value = self._zero()
+        if access.offset:
+            value = self._both(self.b.add, value, self._size(access, "start", access.offset))
+        return self.b.cast(value, from_numpy(node.dtype))
+
+    def _store(self, nodes: Iterable[Node]) -> None:
+        for node in nodes:
+            access = self._output_access(node)
+            pointer, mask = self._address(access, True)
+            value = self.memo[node, self.group.maps[node]]
+            if len(pointer.shape) < len(
+                value.shape
+            ):  # one row: the block is of extent 1 throughout
+                value = self.b.reshape(value, pointer.shape)
+            self.b.store(pointer, self.b.broadcast_to(value, pointer.shape), mask)
+
+    # --- values ---
+
+    def _value(self, node: Node, at: IndexMap) -> Value:
+        """The value of a node at a map, computed with all it needs; no recursion."""
+        stack: list[Read] = [(node, at)]
+        while stack:
+            read = stack[-1]
+            if read in self.memo:
+                stack.pop()
+                continue
+            missing = [r for r in self._needs(read) if r not in self.memo]
+            if missing:
+                stack.extend(reversed(missing))
+                continue
+            self.memo[read] = self._emit(read)
+            stack.pop()
+        return self.memo[node, at]
+
+    def _needs(self, read: Read) -> list[Read]:
+        """The reads whose values computing `read` takes."""
+        node, at = read
+        if read in self.accesses or node.op is Op.CONSTANT:
+            return []
+        return list(operand_maps(node, at, self.space.shape))
+
+    def _emit(self, read: Read) -> Value:
+        node, _ = read
+        if read in self.accesses:
+            return self._load(read)
+        if node.op is Op.CONSTANT:
+            return self._constant(node)
+        operands = [self.memo[operand] for operand in self._needs(read)]
+        if CATEGORY[node.op] is Category.VIEW:
+            return operands[0]
+        self.b.line = node.line
+        return lower_elementwise(self.b, node, self._align(operands))
+
+    def _compute(self, roots: Iterable[Node]) -> None:
+        """Compute roots whose operands are at hand; reductions combine one tile."""
+        for root in roots:
+            at = self.group.maps[root]
+            if isinstance(root.attrs, ReduceAttrs):
+                self.memo[root, at] = self._reduce_tile(root, self._masked_operand(root))
+            else:
+                self._value(root, at)
+
+    # --- reductions ---
+
+    def _operand_read(self, root: Node) -> Read:
+        at = index_map.identity(len(self.space.shape))
+        return root.inputs[0], at.normalized(self.space.shape, root.inputs[0].shape)
+
+    def _masked_operand(self, root: Node) -> Value:
+        """The operand over the tile, with identities past the end of the row."""
+        assert isinstance(root.attrs, ReduceAttrs)
+        value = self._value(*self._operand_read(root))
+        mask: Value | None = None
+        full = value
+        for position, dimension in enumerate(self.dimensions):
+            here = self.positions[position]
+            if dimension.is_reduced and here.index.shape:
+                full = self._align([full, here.index])[0]
+                mask = self._and(mask, here.mask)
+        if mask is not None:
+            mask = self.b.broadcast_to(mask, full.shape)
+        return fill_identity(self.b, root.attrs.kind, root.dtype, full, mask)
+
+    def _reduce_tile(self, root: Node, value: Value) -> Value:
+        """Combine along the block's reduced axis, which stays with extent 1."""
+        assert isinstance(root.attrs, ReduceAttrs)
+        self.b.line = root.line
+        for axis, position in enumerate(self.schedule.order):
+            if self.dimensions[position].is_reduced:
+                rank = len(value.shape)
+                value = self.b.reduce_with(combine_kind(root.attrs.kind, value), value, axis)
+                if rank > 1:
+                    value = self.b.expand_dims(value, axis)
+        return value
+
+    def _walk_in_loops(self) -> None:
+        for level in self._levels():
+            self._hoist(level)
+            self._reduce_in_loop([r for r in level if isinstance(r.attrs, ReduceAttrs)])
+        per_row = [n for n in self.group.stored if self._is_per_row(n)]
+        whole = [n for n in self.group.stored if not self._is_per_row(n)]
+        self._compute(n for n in per_row if not isinstance(n.attrs, ReduceAttrs))
+        self._store(per_row)
+        if whole:
+            self._hoist(whole)
+
+            def body() -> None:
+                self._compute(whole)
+                self._store(whole)
+
+            self._loop(body)
+
+    def _is_per_row(self, node: Node) -> bool:
+        return is_per_row(self.group.maps[node], self.space)
+
+    def _levels(self) -> list[list[Node]]:
+        """Reductions by how many reductions they need one after the other."""
+        level: dict[Node, int] = {}
+        for root in self.group.roots:
+            reads = walk_reads(root, self.group.maps[root], self.space, self._is_boundary)
+            below = max((level[n] for n, _ in reads if n in self.own), default=0)
+            level[root] = below + isinstance(root.attrs, ReduceAttrs)
+        reductions = [r for r in self.group.roots if isinstance(r.attrs, ReduceAttrs)]
+        count = max((level[r] for r in reductions), default=0)
+        return [[r for r in reductions if level[r] == n] for n in range(1, count + 1)]
+
+    def _hoist(self, roots: Iterable[Node]) -> None:
+        """Compute, before a loop, what `roots` need that is the same in every iteration."""
+        stack: list[Read] = []
+        for root in roots:
+            if isinstance(root.attrs, ReduceAttrs):
+                stack.append(self._operand_read(root))
+            else:
+                stack.append((root, self.group.maps[root]))
+        seen = set(stack)
+        while stack:
+            node, at = stack.pop()
+            if (node, at) in self.memo:
+                continue
+            if is_per_row(at, self.space):
+                self._value(node, at)
+                continue
+            for read in self._needs((node, at)):
+                if read not in seen:
+                    seen.add(read)
+                    stack.append(read)
+        self._declare_parameters(seen)
+
+    def _declare_parameters(self, reads: Iterable[Read]) -> None:
+        """Bool constants are cast once, before the loop."""
+        for node, at in reads:
+            if node.op is Op.CONSTANT:
+                self._value(node, at)
+
+    def _reduce_in_loop(self, reductions: list[Node]) -> None:
+        """One walk over the reduced dimensions that accumulates `reductions` tile by tile."""
+        b = self.b
+        shape = tuple(self.schedule.blocks[position] for position in self.schedule.order)
+        initial = [identity_block(b, r, shape) for r in reductions]
+
+        def body(*carried: Value) -> list[Value]:
+            updated = []
+            for root, before in zip(reductions, carried, strict=True):
+                value = b.broadcast_to(self._masked_operand(root), shape)
+                updated.append(b.binary(combine_kind(root.attrs.kind, value), before, value))  # type: ignore[union-attr]
+            return updated
+
+        for root, total in zip(reductions, self._loop(body, initial), strict=True):
+            self.memo[root, self.group.maps[root]] = self._reduce_tile(root, total)
+
+    def _loop(self, body: Callable[..., object], initial: Sequence[Value] = ()) -> Sequence[Value]:
+        """Nest one loop per reduced dimension around `body(*carried)`; memoise inside only."""
+        reduced = [p for p, d in enumerate(self.dimensions) if d.is_reduced]
+        outer_memo = self.memo
+
+        def nest(depth: int, carried: Sequence[Value]) -> Sequence[Value]:
+            if depth == len(reduced):
+                return body(*carried) or ()  # type: ignore[return-value]
+            position = reduced[depth]
+
+            def iteration(index: Value, *inside: Value) -> Sequence[Value]:
+                self._place_block(position, index)
+                return nest(depth + 1, inside)
+
+            step = self.schedule.blocks[position]
+            return self.b.for_(self._zero(), self._extent(position), step, carried, iteration)
+
+        self.memo = ChainMap({}, outer_memo)  # type: ignore[arg-type]
+        try:
+            return nest(0, initial)
+        finally:
+            self.memo = outer_memo
+
+    # --- figures ---
+
+    def _nbytes(self) -> int:
+        """Bytes moved at least: every array element the space touches once, outputs included."""
+        arrays = {a.base: a for a in self.accesses.values() if a.base.op is not Op.IOTA}
+        touched = sum(
+            size_of([n for n, s in zip(self.space.shape, a.strides, strict=True) if s])
+            * a.base.dtype.itemsize
+            for a in arrays.values()
+        )
+        return touched + sum(node.nbytes for node in self.group.stored)
+
+    def _flops(self) -> int:
+        seen: set[Node] = set()
+        stack = list(self.group.roots)
+        total = 0
+        while stack:
+            node = stack.pop()
+            if node in seen or (node in self.stored and node not in self.own):
+                continue
+            seen.add(node)
+            info = ELEMENTWISE.get(node.op)
+            operand_size = node.inputs[0].size if node.op is Op.REDUCE else node.size
+            total += operand_size * (info.flops if info else node.op is Op.REDUCE)
+            stack.extend(node.inputs)
+        return total
+
+
+def _is_zero(value: Value) -> bool:
+    return getattr(value.owner, "value", None) == 0 and value.owner.name == "constant"  # type: ignore[union-attr]
+
+
+def _kernel_name(group: FusionGroup) -> str:
+    """Content and order: up to four ops, then the dtype of the first result."""
+    words: dict[str, None] = {}
+    seen: set[Node] = set()
+    stack = list(reversed(group.roots))
+    while stack:
+        node = stack.pop()
+        if node in seen or not node.inputs:
+            continue
+        seen.add(node)
+        if isinstance(node.attrs, ReduceAttrs):
+            words[node.attrs.kind.value] = None
+        elif node.op not in (Op.VIEW, Op.RESHAPE, Op.CAST):
+            words[node.op.value] = None
+        stack.extend(node.inputs)
+    listed = list(reversed(words))[:4] or ["copy"]
+    dtype = from_numpy(group.roots[-1].dtype)
+    return "_".join(["fused", *listed, str(dtype)])

@@ -1,0 +1,55 @@
+"""What lowering gives: a block program and how to call it. Frozen data.
+
+The program's text depends on dtypes, ranks and classes of extents and strides, never on exact sizes;
+those are arguments.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lazyblock.graph.node import Node
+from lazyblock.tiler.ir import Program
+from lazyblock.tiler.types import ScalarType
+
+
+@dataclass(frozen=True)
+class ArrayArgument:
+    """Address of element `offset` of the memory behind `base` (an input or a stored node)."""
+
+    base: Node
+    offset: int
+    is_written: bool
+
+
+@dataclass(frozen=True)
+class ConstantArgument:
+    """The number in a CONSTANT node."""
+
+    node: Node
+
+
+@dataclass(frozen=True)
+class SizeArgument:
+    """An extent or stride."""
+
+    value: int
+    type: ScalarType
+
+
+Argument = ArrayArgument | ConstantArgument | SizeArgument
+
+
+@dataclass(frozen=True)
+class LoweredKernel:
+    """A program with one argument per parameter and its grid.
+
+    work: elements the whole launch touches. nbytes, flops: per launch, for rooflines.
+    """
+
+    program: Program
+    arguments: tuple[Argument, ...]
+    grid: tuple[int, int, int]
+    work: int
+    nbytes: int
+    flops: int

@@ -1,0 +1,98 @@
+"""Common subexpression elimination.
+
+Takes: a verified program. Gives: the program in which equal pure ops are computed once.
+Keeps: order of all effects. An op may use the result of an equal op before it in its own region or
+in one around it. Loads merge while nothing was written between them.
+Cost: one walk and one copy; a table lookup per op.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Callable, Hashable, Mapping
+
+from lazyblock.tiler.ir import Effect, Op, Program, Region, Trait, Value, walk
+from lazyblock.tiler.ops import Binary
+from lazyblock.tiler.ops.arith import COMMUTATIVE_KINDS
+from lazyblock.tiler.passes.rewrite import copy_without
+from lazyblock.tiler.printer import write_attribute
+
+_WRITES = (Effect.WRITE, Effect.ATOMIC, Effect.BARRIER)
+
+
+def eliminate_common(program: Program) -> Program:
+    """Compute equal pure values once."""
+    merger = _Merger()
+    merger.visit(program.body, ChainMap())
+    return copy_without(program, merger.dropped, merger.replaced)
+
+
+class _Merger:
+    """Finds which values repeat an earlier one; `epoch` counts writes to memory."""
+
+    def __init__(self) -> None:
+        self.replaced: dict[Value, Value] = {}
+        self.dropped: set[Op] = set()
+        self.numbers: dict[Value, int] = {}
+        self.epoch = 0
+
+    def visit(self, region: Region, known: ChainMap[Hashable, Op]) -> None:
+        for op in region.ops:
+            self._visit_op(op, known)
+
+    def _visit_op(self, op: Op, known: ChainMap[Hashable, Op]) -> None:
+        writes = _has_effect(op, _WRITES)
+        if not writes and not op.has(Trait.TERMINATOR):
+            first = known.setdefault(self._key(op), op)
+            if first is not op:
+                self.dropped.add(op)
+                self.replaced.update(zip(op.results, first.results, strict=True))
+                return
+        self.epoch += writes  # a loop's body also sees what its last round wrote
+        for region in op.regions:
+            self.visit(region, known.new_child())
+        self.epoch += writes
+
+    def _key(self, op: Op) -> Hashable:
+        epoch = self.epoch if _has_effect(op, (Effect.READ,)) else 0
+        return epoch, self._structure(op, {})
+
+    def _structure(self, op: Op, local: Mapping[Value, int]) -> Hashable:
+        """What an op computes: kind, settings, operands, regions with their values numbered."""
+
+        def number(value: Value) -> int:
+            return local[value] if value in local else self._number(value)
+
+        operands = [_numbered(getattr(op, name), number) for name in op.declared("operand")]
+        if isinstance(op, Binary) and op.kind in COMMUTATIVE_KINDS:
+            operands.sort()
+        lists = [tuple(map(number, getattr(op, name))) for name in op.declared("operands")]
+        settings = map(write_attribute, op.attributes.values())
+        inside = (self._region_structure(region, local) for region in op.regions)
+        return op.name, *settings, *operands, *lists, *inside
+
+    def _region_structure(self, region: Region, outer: Mapping[Value, int]) -> Hashable:
+        local = dict(outer)
+        for argument in region.arguments:
+            local[argument] = -1 - len(local)
+        structures = []
+        for op in region.ops:
+            structures.append(self._structure(op, local))
+            for result in op.results:
+                local[result] = -1 - len(local)
+        return tuple(str(argument.type) for argument in region.arguments), tuple(structures)
+
+    def _number(self, value: Value) -> int:
+        value = self.replaced.get(value, value)
+        return self.numbers.setdefault(value, len(self.numbers))
+
+
+def _numbered(value: Value | None, number: Callable[[Value], int]) -> int:
+    """An operand as a number; one that is left out is far from all others."""
+    return -1 << 62 if value is None else number(value)
+
+
+def _has_effect(op: Op, effects: tuple[Effect, ...]) -> bool:
+    if op.effect in effects:
+        return True
+    return any(inner.effect in effects for region in op.regions for inner in walk(region))

@@ -1,0 +1,144 @@
+"""How a kernel's tile is cut: plain data, with a default for every target.
+
+A tile has a block extent per dimension of the walk; extent 1 means that the dimension is walked by
+the grid (kept dimensions) or a loop (reduced ones), one index at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lazyblock.shapes import next_power_of_2
+from lazyblock.target import Target
+from lazyblock.tiler.lower.walk import Access, Dimension
+
+_GPU_ROW_ELEMENTS = 16384  # of a row held in the registers of one program
+_CPU_ROW_ELEMENTS = 16384  # of a row held in a stack tile, within the first two cache levels
+
+
+@dataclass(frozen=True)
+class TileSchedule:
+    """Block extent per dimension (powers of two), order of the block's axes, warps per program.
+
+    order: tile dimensions as axes of the block, the one that vectors run along last.
+    """
+
+    blocks: tuple[int, ...]
+    order: tuple[int, ...]
+    num_warps: int = 4
+
+
+def default_schedule(
+    dimensions: Sequence[Dimension], accesses: Sequence[Access], target: Target
+) -> TileSchedule:
+    """A sound schedule without measuring anything."""
+    if any(d.is_reduced for d in dimensions):
+        return _schedule_rows(dimensions, accesses, target)
+    return _schedule_map(dimensions, accesses, target)
+
+
+def _contiguity(position: int, dimensions: Sequence[Dimension], accesses: Sequence[Access]) -> int:
+    """Bytes per element that the accesses move contiguously along a dimension."""
+    axis = dimensions[position].axes[-1]
+    return sum(a.base.dtype.itemsize for a in accesses if a.strides[axis] == 1)
+
+
+def _rank_positions(
+    positions: Sequence[int], dimensions: Sequence[Dimension], accesses: Sequence[Access]
+) -> list[int]:
+    """Positions from least to most worth vectorising; the innermost wins a tie."""
+    return sorted(positions, key=lambda p: (_contiguity(p, dimensions, accesses), p))
+
+
+def _vector_elements(accesses: Sequence[Access], target: Target) -> int:
+    widest = max((a.base.dtype.itemsize for a in accesses), default=4)
+    return max(target.vector_bytes // widest, 1)
+
+
+def _schedule_map(
+    dimensions: Sequence[Dimension], accesses: Sequence[Access], target: Target
+) -> TileSchedule:
+    if not dimensions:
+        return TileSchedule((), (), 1)
+    num_warps = 8
+    tile = _vector_elements(accesses, target) * 32 * num_warps if target.is_gpu else 8192
+    ranked = _rank_positions(range(len(dimensions)), dimensions, accesses)
+    blocks = [1] * len(dimensions)
+    inner = ranked[-1]
+    blocks[inner] = min(next_power_of_2(dimensions[inner].extent), tile)
+    if len(ranked) > 1:
+        outer = ranked[-2]
+        if _contiguity(outer, dimensions, accesses):  # a transpose: square tiles serve both sides
+            blocks[inner] = min(blocks[inner], 64 if not target.is_gpu else 32)
+        room = tile // blocks[inner]
+        blocks[outer] = min(next_power_of_2(dimensions[outer].extent), room)
+    return _finish(blocks, ranked, num_warps, target, tile)
+
+
+def _schedule_rows(
+    dimensions: Sequence[Dimension], accesses: Sequence[Access], target: Target
+) -> TileSchedule:
+    reduced = [p for p, d in enumerate(dimensions) if d.is_reduced]
+    kept = [p for p, d in enumerate(dimensions) if not d.is_reduced]
+    inner = _rank_positions(reduced, dimensions, accesses)[-1]
+    blocks = [1] * len(dimensions)
+    row = _rank_positions(kept, dimensions, accesses)[-1] if kept else None
+    along_rows = row is not None and _contiguity(row, dimensions, accesses) > _contiguity(
+        inner, dimensions, accesses
+    )
+    if along_rows:
+        assert row is not None
+        _cut_columns(blocks, row, inner, dimensions, target)
+        order = [inner, row]
+    else:
+        _cut_rows(blocks, row, inner, len(reduced) == 1, dimensions, target)
+        order = [inner] if row is None else [row, inner]
+    return _finish(blocks, order, 8, target, 4096)
+
+
+def _cut_rows(
+    blocks: list[int],
+    row: int | None,
+    inner: int,
+    is_only: bool,
+    dimensions: Sequence[Dimension],
+    target: Target,
+) -> None:
+    """Vectors run along the reduced dimension: whole rows in registers, or a loop over pieces."""
+    extent = next_power_of_2(dimensions[inner].extent)
+    most = _GPU_ROW_ELEMENTS if target.is_gpu else _CPU_ROW_ELEMENTS
+    if is_only and extent <= most:
+        blocks[inner] = extent
+    elif target.is_gpu:
+        blocks[inner] = min(extent, 8192)
+    else:
+        blocks[inner] = min(extent, 2 * target.vector_bytes)  # accumulators stay in registers
+    tile = 2048 if target.is_gpu else 64
+    if row is not None and blocks[inner] < tile:
+        room = min(tile // blocks[inner], 32)
+        blocks[row] = min(next_power_of_2(dimensions[row].extent), room)
+
+
+def _cut_columns(
+    blocks: list[int], row: int, inner: int, dimensions: Sequence[Dimension], target: Target
+) -> None:
+    """Vectors run along a kept dimension: a few columns per program, rows one after the other."""
+    if target.is_gpu:
+        blocks[row] = min(next_power_of_2(dimensions[row].extent), 128)
+        blocks[inner] = min(next_power_of_2(dimensions[inner].extent), 4096 // blocks[row])
+    else:
+        blocks[row] = min(next_power_of_2(dimensions[row].extent), 2 * target.vector_bytes)
+
+
+def _finish(
+    blocks: Sequence[int], ranked: Sequence[int], num_warps: int, target: Target, tile: int
+) -> TileSchedule:
+    order = tuple(position for position in ranked if blocks[position] > 1)
+    if not target.is_gpu:
+        return TileSchedule(tuple(blocks), order, 1)
+    elements = 1
+    for extent in blocks:
+        elements *= extent
+    warps = next_power_of_2(max(elements * num_warps // max(tile, 1), 1))
+    return TileSchedule(tuple(blocks), order, min(warps, 32))

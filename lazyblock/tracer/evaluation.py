@@ -1,0 +1,63 @@
+"""Evaluation: the points where recorded work runs, and the guard against unwanted ones.
+
+Whole arrays evaluate into their cell, so that the graph is freed and views of it see the data. A view
+evaluates its base if other handles share it, else only its own elements, which become its base.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
+
+from lazyblock import pipeline
+from lazyblock.errors import EvaluationForbiddenError
+from lazyblock.graph.node import Node
+from lazyblock.source import user_line
+from lazyblock.tracer.views import is_input
+
+if TYPE_CHECKING:
+    from lazyblock.tracer.array import Array
+
+_forbidden: ContextVar[str] = ContextVar("lazyblock_evaluation_forbidden", default="")
+
+
+@contextmanager
+def forbid_eval(where: str = "inside 'lb.forbid_eval()'") -> Iterator[None]:
+    """Make evaluation an error, with the user's line, for the time of a `with` block.
+
+    Raises (inside): EvaluationForbiddenError.
+    """
+    token = _forbidden.set(where)
+    try:
+        yield
+    finally:
+        _forbidden.reset(token)
+
+
+def evaluate(arrays: Sequence[Array], reason: str) -> None:
+    """Run what `arrays` wait for, in one plan."""
+    pending = [array for array in arrays if not is_input(array._cell.node)]
+    if not pending:
+        return
+    check_allowed(reason)
+    nodes = [_node_to_evaluate(array) for array in pending]
+    for array, node, result in zip(pending, nodes, pipeline.evaluate(nodes, reason), strict=True):
+        if node is not array._cell.node:
+            array._rebase(result)
+        else:
+            array._cell.node = result
+
+
+def check_allowed(reason: str) -> None:
+    """Raises: EvaluationForbiddenError inside `forbid_eval()`."""
+    where = _forbidden.get()
+    if where:
+        raise EvaluationForbiddenError(f"'{reason}' at {user_line()} evaluates {where}.")
+
+
+def _node_to_evaluate(array: Array) -> Node:
+    if array._view is None or array._cell.num_handles > 1:
+        return array._cell.node
+    return array.node

@@ -1,0 +1,305 @@
+"""Every elementwise function, on nodes: how its dtypes resolve and which ops it is written in.
+
+`FUNCTIONS` is the one table behind the operators, the functions of the namespace and NumPy's ufuncs.
+Ops get operands of one dtype; what NumPy does on bools and ints by other loops is decided here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lazyblock import dtypes
+from lazyblock.dtypes import DType
+from lazyblock.errors import ValueRangeError
+from lazyblock.graph import build, ops
+from lazyblock.graph.node import Node
+from lazyblock.graph.ops import Op
+from lazyblock.tracer.operands import (
+    Kind,
+    Operand,
+    Resolver,
+    as_node,
+    is_out_of_range,
+    kind_of,
+    resolve_like,
+    resolve_together,
+)
+
+Lowering = Callable[..., Node]
+Rule = Op | Lowering  # an op that takes the operands as they are, or what makes several
+Rules = dict[str, Rule]  # by dtype kinds, such as {"b": Op.BITWISE_OR, "iuf": Op.ADD}
+Shortcut = Callable[[tuple[Any, ...], tuple[DType, ...]], Node | None]
+
+
+class Function:
+    """An elementwise function on operands.
+
+    resolve: dtypes it computes in. rules: what it is written in, by the kind of the first of these.
+    shortcut: looks at the unconverted operands first, may give the result (scalar exponents...).
+    """
+
+    __slots__ = ("_direct", "_rules", "name", "num_operands", "resolve", "shortcut")
+
+    def __init__(
+        self,
+        name: str,
+        resolve: Resolver,
+        rules: Rule | Rules,
+        num_operands: int,
+        shortcut: Shortcut | None = None,
+    ) -> None:
+        self.name = name
+        self.resolve = resolve
+        self.num_operands = num_operands
+        self.shortcut = shortcut
+        by_kinds = rules if isinstance(rules, dict) else {"biuf": rules}
+        self._rules = {kind: rule for kinds, rule in by_kinds.items() for kind in kinds}
+        self._direct: dict[tuple[Kind, ...], Op] = {}  # dtypes that one op takes as they are
+
+    def __call__(self, *operands: Operand) -> Node:
+        kinds = tuple([x.dtype if type(x) is Node else kind_of(x) for x in operands])
+        op = self._direct.get(kinds)
+        if op is not None:
+            return build.elementwise(op, *operands)  # type: ignore[arg-type]
+        loop = self.resolve(*kinds)
+        result = self.shortcut(operands, loop) if self.shortcut else None
+        if result is not None:
+            return result
+        rule = self._rules[ops.kind_of(loop[0])]
+        if isinstance(rule, Op) and kinds == loop[:-1]:
+            self._direct[kinds] = rule
+        nodes = [as_node(x, dtype) for x, dtype in zip(operands, loop, strict=False)]
+        return build.elementwise(rule, *nodes) if isinstance(rule, Op) else rule(*nodes)
+
+
+def filled_like(value: Any, dtype: DType, *like: Node) -> Node:
+    """`value` in the shape that `like` broadcasts to."""
+    shape = build.broadcast_shapes(*(node.shape for node in like))
+    return build.broadcast_to(as_node(value, dtype), shape)
+
+
+def _scalar(value: float, like: Node) -> Node:
+    return as_node(value, like.dtype)
+
+
+def _in_float32(lower: Lowering) -> Lowering:
+    """NumPy computes these on half types in float32, and rounds once."""
+
+    def wide(*nodes: Node) -> Node:
+        dtype = nodes[0].dtype
+        if not dtypes.is_half(dtype):
+            return lower(*nodes)
+        return build.cast(lower(*(build.cast(node, dtypes.float32) for node in nodes)), dtype)
+
+    return wide
+
+
+def _identity(x: Node) -> Node:
+    return x
+
+
+def _always(value: bool) -> Lowering:
+    return lambda x: filled_like(value, dtypes.bool_, x)
+
+
+# Comparisons
+
+
+def _compare_apart(op: Op) -> Shortcut:
+    """Compare by value where the operands share no dtype.
+
+    A Python int may lie outside the other side's dtype; int64 and uint64 have no common dtype.
+    """
+
+    def shortcut(operands: tuple[Any, ...], loop: tuple[DType, ...]) -> Node | None:
+        left, right = operands
+        if isinstance(left, Node) and is_out_of_range(right, loop[1]):
+            return filled_like(_holds(op, right > 0), dtypes.bool_, left)
+        if isinstance(right, Node) and is_out_of_range(left, loop[0]):
+            return filled_like(_holds(op, left < 0), dtypes.bool_, right)
+        if loop[0] != loop[1]:
+            return _compare_signs(op, as_node(left, loop[0]), as_node(right, loop[1]))
+        return None
+
+    return shortcut
+
+
+def _holds(op: Op, left_is_less: bool) -> bool:
+    """What `op` gives for different numbers."""
+    true_ops = (Op.LESS, Op.LESS_EQUAL) if left_is_less else (Op.GREATER, Op.GREATER_EQUAL)
+    return op in true_ops or op is Op.NOT_EQUAL
+
+
+def _compare_signs(op: Op, left: Node, right: Node) -> Node:
+    """One operand is int64, the other uint64: below zero the answer is known."""
+    signed = left if dtypes.is_signed(left.dtype) else right
+    negative = build.elementwise(Op.LESS, signed, _scalar(0, signed))
+    same = build.elementwise(op, build.cast(left, dtypes.uint64), build.cast(right, dtypes.uint64))
+    if _holds(op, left_is_less=signed is left):
+        return build.elementwise(Op.BITWISE_OR, negative, same)
+    return build.elementwise(Op.BITWISE_AND, build.elementwise(Op.INVERT, negative), same)
+
+
+# Powers
+
+
+def _power_shortcut(operands: tuple[Any, ...], loop: tuple[DType, ...]) -> Node | None:
+    """NumPy's fast paths for scalar exponents."""
+    base, exponent = operands
+    if not isinstance(base, Node) or isinstance(exponent, Node):
+        return None
+    is_float = dtypes.is_floating(loop[0])
+    if not is_float and exponent < 0:
+        raise ValueRangeError("Integers to negative integer powers are not allowed.")
+    x = build.cast(base, loop[0])
+    fast = _FLOAT_POWERS.get(exponent) if is_float else _INTEGER_POWERS.get(exponent)
+    return fast(x) if fast else None
+
+
+def _square(x: Node) -> Node:
+    return build.elementwise(Op.MULTIPLY, x, x)
+
+
+def _inverse(x: Node) -> Node:
+    return build.elementwise(Op.DIVIDE, _scalar(1, x), x)
+
+
+def _integer_inverse(x: Node) -> Node:
+    """1, -1 keep their value, all others give 0."""
+    one = _scalar(1, x)
+    is_one = build.elementwise(Op.EQUAL, build.elementwise(Op.ABSOLUTE, x), one)
+    return build.where(is_one, x, _scalar(0, x))
+
+
+_INTEGER_POWERS: dict[float, Lowering] = {
+    0: lambda x: filled_like(1, x.dtype, x),
+    1: _identity,
+    2: _square,
+}
+_FLOAT_POWERS: dict[float, Lowering] = {
+    **_INTEGER_POWERS,
+    -1: _inverse,
+    0.5: lambda x: build.elementwise(Op.SQRT, x),
+}
+
+
+# Compositions
+
+
+def _scaled(factor: Callable[[DType], np.generic]) -> Lowering:
+    return _in_float32(
+        lambda x: build.elementwise(Op.MULTIPLY, x, build.constant(factor(x.dtype), x.dtype))
+    )
+
+
+def _degrees_per_radian(dtype: DType) -> Any:
+    return dtype.type(180) / dtype.type(np.pi)
+
+
+def _radians_per_degree(dtype: DType) -> Any:
+    return dtype.type(np.pi) / dtype.type(180)
+
+
+def _heaviside(x: Node, at_zero: Node) -> Node:
+    zero, one = _scalar(0, x), _scalar(1, x)
+    above = build.where(build.elementwise(Op.GREATER, x, zero), one, at_zero)
+    below = build.where(build.elementwise(Op.LESS, x, zero), zero, above)
+    return build.where(build.elementwise(Op.ISNAN, x), x, below)
+
+
+def _log_sum(exponential: Op, scale: float) -> Lowering:
+    """The larger one plus log1p of the exponential of minus their distance."""
+
+    def lower(x: Node, y: Node) -> Node:
+        larger = build.elementwise(Op.MAXIMUM, x, y)
+        distance = build.elementwise(Op.ABSOLUTE, build.elementwise(Op.SUBTRACT, x, y))
+        power = build.elementwise(exponential, build.elementwise(Op.NEGATIVE, distance))
+        rest = build.elementwise(Op.LOG1P, power)
+        if scale != 1:
+            rest = build.elementwise(Op.MULTIPLY, rest, _scalar(scale, rest))
+        twice = build.elementwise(Op.ADD, larger, _scalar(np.log(2.0).item() * scale, x))
+        apart = build.elementwise(Op.ADD, larger, rest)
+        return build.where(build.elementwise(Op.EQUAL, x, y), twice, apart)  # equal infinities too
+
+    return _in_float32(lower)
+
+
+def _where(condition: Node, on_true: Node, on_false: Node) -> Node:
+    return build.where(condition, on_true, on_false)
+
+
+def _clip(x: Node, low: Node, high: Node) -> Node:
+    return FUNCTIONS["minimum"](FUNCTIONS["maximum"](x, low), high)
+
+
+# Rows: name -> rules. The dtype rule is that of NumPy's ufunc of the name.
+
+_PLAIN = """
+    subtract divide floor_divide remainder fmod negative sign sqrt copysign signbit
+    bitwise_and bitwise_or bitwise_xor invert left_shift right_shift rint
+    exp exp2 expm1 log log1p log2 log10 sin cos tan arcsin arccos arctan arctan2
+    sinh cosh tanh arcsinh arccosh arctanh cbrt hypot
+"""
+_COMPARISONS = (Op.EQUAL, Op.NOT_EQUAL, Op.LESS, Op.LESS_EQUAL, Op.GREATER, Op.GREATER_EQUAL)
+
+_ROWS: dict[str, Rule | Rules] = {
+    **{name: Op(name) for name in _PLAIN.split()},
+    **{op.value: op for op in _COMPARISONS},
+    "add": {"b": Op.BITWISE_OR, "iuf": Op.ADD},
+    "multiply": {"b": Op.BITWISE_AND, "iuf": Op.MULTIPLY},
+    "maximum": {"b": Op.BITWISE_OR, "iuf": Op.MAXIMUM},
+    "minimum": {"b": Op.BITWISE_AND, "iuf": Op.MINIMUM},
+    "fmax": {"b": Op.BITWISE_OR, "iu": Op.MAXIMUM, "f": Op.FMAX},
+    "fmin": {"b": Op.BITWISE_AND, "iu": Op.MINIMUM, "f": Op.FMIN},
+    "power": Op.POWER,
+    "float_power": Op.POWER,
+    "absolute": {"bu": _identity, "if": Op.ABSOLUTE},
+    "fabs": Op.ABSOLUTE,
+    "positive": _identity,
+    "isnan": {"biu": _always(False), "f": Op.ISNAN},
+    "isinf": {"biu": _always(False), "f": Op.ISINF},
+    "isfinite": {"biu": _always(True), "f": Op.ISFINITE},
+    "floor": {"biu": _identity, "f": Op.FLOOR},
+    "ceil": {"biu": _identity, "f": Op.CEIL},
+    "trunc": {"biu": _identity, "f": Op.TRUNC},
+    "square": _square,
+    "reciprocal": {"iu": _integer_inverse, "f": _inverse},
+    "logical_and": Op.BITWISE_AND,
+    "logical_or": Op.BITWISE_OR,
+    "logical_xor": Op.BITWISE_XOR,
+    "logical_not": Op.INVERT,
+    "degrees": _scaled(_degrees_per_radian),
+    "rad2deg": _scaled(_degrees_per_radian),
+    "radians": _scaled(_radians_per_degree),
+    "deg2rad": _scaled(_radians_per_degree),
+    "heaviside": _heaviside,
+    "logaddexp": _log_sum(Op.EXP, 1.0),
+    "logaddexp2": _log_sum(Op.EXP2, (1 / np.log(2.0)).item()),
+}
+_SHORTCUTS: dict[str, Shortcut] = {
+    **{op.value: _compare_apart(op) for op in _COMPARISONS},
+    "power": _power_shortcut,
+}
+
+
+def _numpy_function(name: str) -> Function:
+    ufunc: np.ufunc = getattr(np, name)
+    shortcut = _SHORTCUTS.get(name)
+    return Function(name, resolve_like(ufunc), _ROWS[name], ufunc.nin, shortcut)
+
+
+FUNCTIONS: dict[str, Function] = {
+    **{name: _numpy_function(name) for name in _ROWS},
+    **{
+        name: Function(name, resolve_like(np.exp), Op(name), 1)
+        for name in ("rsqrt", "erf", "erfc", "lgamma", "tgamma")
+    },
+    "where": Function("where", resolve_together(1), _where, 3),
+    "clip": Function("clip", resolve_together(0), _clip, 3),
+}
+
+# The ufuncs that record: their `__name__` is the row's.
+UFUNCS: dict[np.ufunc, Function] = {getattr(np, name): FUNCTIONS[name] for name in _ROWS}

@@ -1,0 +1,95 @@
+"""Operands of recorded functions, and the dtypes in which they meet.
+
+An operand is a node or a weak Python scalar. NumPy itself is asked which dtypes a ufunc computes in
+(`ufunc.resolve_dtypes`), so promotion is NumPy's by construction; bfloat16, which NumPy does not know,
+takes the place of float16, and the two meet in float32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from lazyblock import dtypes
+from lazyblock.dtypes import DType
+from lazyblock.errors import DTypeError
+from lazyblock.graph import build
+from lazyblock.graph.node import Node
+
+Scalar = bool | int | float
+Operand = Node | Scalar
+Kind = DType | type  # of an operand: a dtype, or the type of a weak scalar
+Resolver = Callable[..., tuple[DType, ...]]  # kinds -> dtypes of the operands, then of the result
+
+
+def kind_of(operand: Operand) -> Kind:
+    """The dtype of a node, the type of a weak scalar."""
+    return operand.dtype if isinstance(operand, Node) else type(operand)
+
+
+def as_node(operand: Operand, dtype: DType) -> Node:
+    """The operand in `dtype`. Raises: OverflowError, as NumPy does, for ints that do not fit."""
+    if isinstance(operand, Node):
+        return operand if operand.dtype is dtype else build.cast(operand, dtype)
+    if operand == 0 or operand != operand:  # 0.0 equals -0.0, NaN nothing: no keys
+        return build.constant(operand, dtype)
+    return _constant(type(operand), operand, dtype)
+
+
+@lru_cache(maxsize=512)
+def _constant(kind: Hashable, value: Scalar, dtype: DType) -> Node:
+    return build.constant(value, dtype)
+
+
+def resolve_like(ufunc: np.ufunc) -> Resolver:
+    """The dtype rule of a NumPy ufunc. Raises: DTypeError in NumPy's words."""
+
+    @lru_cache(maxsize=None)
+    def resolve(*kinds: Kind) -> tuple[DType, ...]:
+        half = dtypes.float32 if dtypes.float16 in kinds else dtypes.float16
+        shown = [_for_numpy(kind, half) for kind in kinds]
+        try:
+            found = ufunc.resolve_dtypes((*shown, *[None] * ufunc.nout))
+        except TypeError as error:
+            raise DTypeError(f"{error}.".replace("..", ".")) from None
+        if dtypes.bfloat16 not in kinds or half is dtypes.float32:
+            return tuple(found)
+        return tuple(dtypes.bfloat16 if dtype == half else dtype for dtype in found)
+
+    return resolve
+
+
+def _for_numpy(kind: Kind, half: DType) -> Kind:
+    """Python bools are not weak, so that NumPy takes only their dtype."""
+    if kind is bool:
+        return dtypes.bool_
+    return half if kind == dtypes.bfloat16 else kind
+
+
+def resolve_together(first: int) -> Resolver:
+    """Rule of `where` and `clip`: operands from number `first` on share one dtype, others are bool."""
+
+    @lru_cache(maxsize=None)
+    def resolve(*kinds: Kind) -> tuple[DType, ...]:
+        result = dtypes.result_type(*kinds[first:])
+        return (*[dtypes.bool_] * first, *[result] * (len(kinds) - first + 1))
+
+    return resolve
+
+
+def is_out_of_range(operand: Any, dtype: DType) -> bool:
+    """Whether `operand` is a Python int that integer `dtype` does not hold."""
+    if type(operand) is not int or not dtypes.is_integer(dtype):
+        return False
+    info = np.iinfo(dtype)
+    return not info.min <= operand <= info.max
+
+
+def can_cast_same_kind(source: DType, target: DType) -> bool:
+    """NumPy's casting rule of in-place operators, with bfloat16 as a float."""
+    if dtypes.bfloat16 in (source, target):
+        return dtypes.is_floating(target)
+    return bool(np.can_cast(source, target, "same_kind"))

@@ -1,0 +1,116 @@
+"""Views: which elements of a base array a handle shows.
+
+A view reads the base, reshaped to `base_shape`, through an affine index map. That covers basic slices,
+transposes, broadcasts and every reshape that NumPy gives as a view of a C-ordered base.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lazyblock.graph import build, index_map
+from lazyblock.graph.attrs import InputAttrs
+from lazyblock.graph.index_map import IndexMap
+from lazyblock.graph.node import Node
+from lazyblock.graph.ops import Op
+from lazyblock.shapes import Shape, contiguous_strides, reshape_strides, size_of
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Element i of the view is element map(i) of the base in `base_shape`."""
+
+    base_shape: Shape
+    map: IndexMap
+    shape: Shape
+
+    def then(self, map: IndexMap, shape: Shape) -> View:
+        """The view of this view."""
+        return View(self.base_shape, self.map.compose(map), shape)
+
+    def read(self, base: Node) -> Node:
+        """The elements shown, of the base's current value."""
+        return build.view(build.reshape(base, self.base_shape), self.map, self.shape)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of the base is shown, in order."""
+        return self.shape == self.base_shape and self.map.is_identity
+
+    def reshaped(self, shape: Shape) -> View | None:
+        """The view under a shape of the same size; None where NumPy has to copy."""
+        if self.is_whole:
+            return whole(shape)
+        kept = _unit_axes_map(self.shape, shape)
+        if kept is not None:
+            return self.then(kept, shape)
+        offset, strides = self.map.strides(contiguous_strides(self.base_shape))
+        new_strides = reshape_strides(self.shape, strides, shape)
+        if new_strides is None:
+            return None
+        flat = IndexMap((offset,), (new_strides,), len(shape))
+        return View((size_of(self.base_shape),), flat, shape)
+
+    def write(self, base: Node, value: Node) -> Node | None:
+        """The base after writing `value`; None when the view shows only part of it."""
+        inverse = self._inverse()
+        if inverse is None:
+            return None
+        return build.reshape(build.view(value, inverse, self.base_shape), base.shape)
+
+    def _inverse(self) -> IndexMap | None:
+        """The map from base to view indices, if the view only permutes and flips axes."""
+        if size_of(self.shape) != size_of(self.base_shape):
+            return None
+        rows: list[tuple[int, ...]] = [(0,) * len(self.base_shape)] * len(self.shape)
+        offsets = [0] * len(self.shape)
+        taken: set[int] = set()
+        for axis, extent in enumerate(self.base_shape):
+            row = self.map.coefficients[axis]
+            followed = [e for e, c in enumerate(row) if c and self.shape[e] > 1]
+            if extent == 1 and not followed:
+                continue
+            if len(followed) != 1 or followed[0] in taken or abs(row[followed[0]]) != 1:
+                return None
+            (target,) = followed
+            if self.shape[target] != extent:
+                return None
+            taken.add(target)
+            sign = row[target]
+            rows[target] = tuple(sign if a == axis else 0 for a in range(len(self.base_shape)))
+            offsets[target] = 0 if sign > 0 else extent - 1
+        return IndexMap(tuple(offsets), tuple(rows), len(self.base_shape))
+
+    def of_input(self, base: Node) -> Node | None:
+        """The view of an INPUT as an INPUT with strides; None if its layout does not allow that."""
+        attrs = base.attrs
+        if not isinstance(attrs, InputAttrs):
+            return None
+        strides = reshape_strides(attrs.shape, attrs.strides, self.base_shape)
+        if strides is None:
+            return None
+        offset, new_strides = self.map.strides(strides)
+        offset = attrs.offset + (offset if size_of(self.shape) else 0)
+        return build.input_array(attrs.storage, self.shape, attrs.dtype, new_strides, offset)
+
+
+def whole(shape: Shape) -> View:
+    """All elements of a base of this size."""
+    return View(shape, index_map.identity(len(shape)), shape)
+
+
+def _unit_axes_map(shape: Shape, new_shape: Shape) -> IndexMap | None:
+    """The map of a reshape that only adds or drops axes of extent 1."""
+    before = [axis for axis, n in enumerate(shape) if n != 1]
+    after = [axis for axis, n in enumerate(new_shape) if n != 1]
+    if [shape[a] for a in before] != [new_shape[a] for a in after]:
+        return None
+    axes: list[int | None] = [None] * len(shape)
+    for source, target in zip(before, after, strict=True):
+        axes[source] = target
+    return index_map.from_axes(axes, len(new_shape))
+
+
+def is_input(node: Node) -> bool:
+    """Whether the node's elements lie in memory."""
+    return node.op is Op.INPUT
