@@ -150,7 +150,8 @@ class _Plan:
     @property
     def kernels(self) -> tuple[Kernel, ...]:
         return tuple(
-            _describe(low, step) for low, step in zip(self.lowered, self.executable.steps, strict=True)
+            _describe(low, step)
+            for low, step in zip(self.lowered, self.executable.steps, strict=True)
         )
 
 
@@ -284,7 +285,9 @@ class Frozen:
         """Run on new INPUT nodes laid out like `self.inputs`; gives evaluated nodes."""
         done = self._launch(inputs) if self._plan else []
         return [
-            done[self._computed[node]] if node in self._computed else inputs[self.inputs.index(node)]
+            done[self._computed[node]]
+            if node in self._computed
+            else inputs[self.inputs.index(node)]
             for node in self.outputs
         ]
 
@@ -445,9 +448,7 @@ def _assemble(
                 tuple(n for n in done if n not in kept),
             )
         )
-    results = tuple(
-        _Result(kept.index(number[s.base]), s.offset, s.strides) for s in storages if s
-    )
+    results = tuple(_Result(kept.index(number[s.base]), s.offset, s.strides) for s in storages if s)
     return Executable(device, tuple(steps), len(number), tuple(kept)), results
 
 
@@ -480,9 +481,7 @@ def _fill_slots(
             scalars.append(ScalarSlot(position, number[argument.node]))
         else:
             assert isinstance(argument, SizeArgument)
-            slots[position:] = pack_scalar(
-                argument.value, block_types.to_numpy(argument.type)
-            )
+            slots[position:] = pack_scalar(argument.value, block_types.to_numpy(argument.type))
     for extent in low.grid:
         slots += extent.to_bytes(8, "little")
     return bytes(slots), tuple(arrays), tuple(scalars)

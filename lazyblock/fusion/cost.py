@@ -9,7 +9,7 @@ from lazyblock.graph.ops import ELEMENTWISE
 
 MOST_OPS = 400  # per kernel: beyond, compile time and registers suffer
 MOST_ARRAYS = 48  # loaded per kernel: 4 KiB of parameters on every GPU, strides included
-MOST_OUTPUTS = 16
+MOST_ROOTS = 32
 
 # A value read by several kernels is stored rather than computed again when the work per byte saved
 # exceeds this: about the ratio of arithmetic to memory speed on CPUs and GPUs alike.

@@ -38,6 +38,7 @@ class _OpenGroup:
     space: IterationSpace
     members: dict[Node, IndexMap] = field(default_factory=dict)
     reads: set[Node] = field(default_factory=set)
+    num_ops: int = 0
 
 
 def plan_fusion(outputs: Sequence[Node]) -> FusionPlan:
@@ -61,8 +62,7 @@ def _choose_roots(outputs: Sequence[Node], order: Sequence[Node]) -> set[Node]:
         roots.update(node for node in order if CATEGORY[node.op] is Category.ELEMENTWISE)
     reshapes = [node for node in order if node.op is Op.RESHAPE]
     for node in (*reshapes, *outputs):
-        needed = needed_in_memory(node, roots)
-        if needed is not None:
+        while (needed := needed_in_memory(node, roots)) is not None:
             roots.add(needed)
     return roots | _cuts(order, roots)
 
@@ -160,7 +160,7 @@ class _Search:
             if space.reduced not in ((), own.reduced):
                 return Reason.AXES
             space = own  # a map group becomes a rows group
-        if len(group.reads | reads) > cost.MOST_ARRAYS or len(group.members) >= cost.MOST_OUTPUTS:
+        if self._would_be_too_large(node, group, reads):
             return Reason.SIZE
         if any(read.op is Op.RESHAPE and self._source_group(read) is group for read in reads):
             return Reason.RESHAPE
@@ -177,6 +177,13 @@ class _Search:
             reason = Reason.UNRELATED
         return reason
 
+    def _would_be_too_large(self, node: Node, group: _OpenGroup, reads: set[Node]) -> bool:
+        return (
+            len(group.reads | reads) > cost.MOST_ARRAYS
+            or len(group.members) >= cost.MOST_ROOTS
+            or group.num_ops + len(self._inlined([node])) > cost.MOST_OPS
+        )
+
     def _start(self, node: Node, space: IterationSpace, reads: set[Node]) -> None:
         group = _OpenGroup(len(self.groups), space)
         self.groups.append(group)
@@ -188,6 +195,7 @@ class _Search:
     ) -> None:
         group.space = space
         group.members[node] = at
+        group.num_ops += len(self._inlined([node]))
         group.reads |= reads
         self.group_of[node] = group
 

@@ -24,9 +24,7 @@ def print_plan(plan: FusionPlan) -> str:
     return "\n".join([*lines, *dict.fromkeys(cuts)]) + "\n"
 
 
-def explain_plan(
-    plan: FusionPlan, kernels: Sequence[tuple[str, Mapping[str, Any]]]
-) -> str:
+def explain_plan(plan: FusionPlan, kernels: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
     """The plan with, per kernel, its name, bytes, flops and arithmetic intensity."""
     lines = []
     for number, (name, stats) in enumerate(kernels):

@@ -1,0 +1,1 @@
+"""Seeing inside: dumps and logs. Listens to `events`; nothing depends on it."""

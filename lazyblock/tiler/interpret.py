@@ -49,7 +49,8 @@ class _Memory:
 def interpret(program: Program, arguments: Sequence[Any], grid: Grid = (1, 1, 1)) -> None:
     """Run every instance of `grid` in order; axis 0 varies fastest.
 
-    Parameters: arguments, an array per pointer (updated in place) and a number per scalar.
+    Parameters: arguments, an array per pointer (updated in place; or a flat array and the number of
+    the element pointed to) and a number per scalar.
     Raises: LaunchError on wrong arguments and on accesses out of bounds.
     """
     if len(arguments) != len(program.parameters):
@@ -71,11 +72,12 @@ def _bind(name: str, type: BlockType, argument: Any, memories: list[_Memory]) ->
     if not isinstance(type.element, PointerType):
         return np.asarray(argument, dtype=to_numpy(type.element))
     dtype = to_numpy(type.element.pointee)
+    argument, first = argument if isinstance(argument, tuple) else (argument, 0)
     if not isinstance(argument, np.ndarray) or argument.dtype != dtype:
         given = getattr(argument, "dtype", argument.__class__.__name__)
         raise DTypeError(f"argument '{name}' is {given}, expected an array of {dtype}.")
     memories.append(_memory_of(name, argument))
-    return Addresses(np.asarray(len(memories) - 1), np.asarray(memories[-1].start))
+    return Addresses(np.asarray(len(memories) - 1), np.asarray(memories[-1].start + first))
 
 
 def _memory_of(name: str, array: Array) -> _Memory:

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lazyblock.shapes import next_power_of_2
+from lazyblock.shapes import next_power_of_2, size_of
 from lazyblock.target import Target
 from lazyblock.tiler.lower.walk import Access, Dimension
 
 _GPU_ROW_ELEMENTS = 16384  # of a row held in the registers of one program
 _CPU_ROW_ELEMENTS = 16384  # of a row held in a stack tile, within the first two cache levels
+_CPU_TILE = 4096  # elements of a map: large against the cost of starting a program instance
+_CPU_SMALL_TILE = 64  # for arrays smaller than that
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,12 @@ def _schedule_map(
     if not dimensions:
         return TileSchedule((), (), 1)
     num_warps = 8
-    tile = _vector_elements(accesses, target) * 32 * num_warps if target.is_gpu else 8192
+    if target.is_gpu:
+        tile = _vector_elements(accesses, target) * 32 * num_warps
+    else:
+        tile = _CPU_TILE if size_of([d.extent for d in dimensions]) > _CPU_TILE else _CPU_SMALL_TILE
+    if len(dimensions) == 1:  # one block size for all sizes: new sizes are not new kernels
+        return _finish([tile], [0], num_warps, target, tile)
     ranked = _rank_positions(range(len(dimensions)), dimensions, accesses)
     blocks = [1] * len(dimensions)
     inner = ranked[-1]

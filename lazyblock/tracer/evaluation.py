@@ -6,10 +6,12 @@ evaluates its base if other handles share it, else only its own elements, which 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 from lazyblock import pipeline
 from lazyblock.errors import EvaluationForbiddenError
@@ -36,6 +38,11 @@ def forbid_eval(where: str = "inside 'lb.forbid_eval()'") -> Iterator[None]:
         _forbidden.reset(token)
 
 
+def eval(*arrays: Array) -> None:
+    """Evaluate several arrays in one plan."""
+    evaluate(arrays, "eval")
+
+
 def evaluate(arrays: Sequence[Array], reason: str) -> None:
     """Run what `arrays` wait for, in one plan."""
     pending = [array for array in arrays if not is_input(array._cell.node)]
@@ -58,6 +65,14 @@ def check_allowed(reason: str) -> None:
 
 
 def _node_to_evaluate(array: Array) -> Node:
-    if array._view is None or array._cell.num_handles > 1:
+    if array._view is None or _count_references(array) > _REFERENCES_OF_ONE_HANDLE:
         return array._cell.node
     return array.node
+
+
+def _count_references(array: Any) -> int:
+    """References to the array's cell; handles alone keep them, so more than one handle shows."""
+    return sys.getrefcount(array._cell)
+
+
+_REFERENCES_OF_ONE_HANDLE = _count_references(SimpleNamespace(_cell=object()))

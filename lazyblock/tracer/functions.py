@@ -300,6 +300,3 @@ FUNCTIONS: dict[str, Function] = {
     "where": Function("where", resolve_together(1), _where, 3),
     "clip": Function("clip", resolve_together(0), _clip, 3),
 }
-
-# The ufuncs that record: their `__name__` is the row's.
-UFUNCS: dict[np.ufunc, Function] = {getattr(np, name): FUNCTIONS[name] for name in _ROWS}

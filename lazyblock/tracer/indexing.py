@@ -93,7 +93,5 @@ def _slice(entry: slice, extent: int) -> tuple[int, int, int]:
 
 def _checked(index: int, axis: int, extent: int) -> int:
     if not -extent <= index < extent:
-        raise IndexingError(
-            f"index {index} is out of bounds for axis {axis} with size {extent}"
-        )
+        raise IndexingError(f"index {index} is out of bounds for axis {axis} with size {extent}")
     return index + extent if index < 0 else index

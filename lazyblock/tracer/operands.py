@@ -8,7 +8,7 @@ takes the place of float16, and the two meet in float32.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -47,7 +47,7 @@ def _constant(kind: Hashable, value: Scalar, dtype: DType) -> Node:
 def resolve_like(ufunc: np.ufunc) -> Resolver:
     """The dtype rule of a NumPy ufunc. Raises: DTypeError in NumPy's words."""
 
-    @lru_cache(maxsize=None)
+    @cache
     def resolve(*kinds: Kind) -> tuple[DType, ...]:
         half = dtypes.float32 if dtypes.float16 in kinds else dtypes.float16
         shown = [_for_numpy(kind, half) for kind in kinds]
@@ -72,7 +72,7 @@ def _for_numpy(kind: Kind, half: DType) -> Kind:
 def resolve_together(first: int) -> Resolver:
     """Rule of `where` and `clip`: operands from number `first` on share one dtype, others are bool."""
 
-    @lru_cache(maxsize=None)
+    @cache
     def resolve(*kinds: Kind) -> tuple[DType, ...]:
         result = dtypes.result_type(*kinds[first:])
         return (*[dtypes.bool_] * first, *[result] * (len(kinds) - first + 1))

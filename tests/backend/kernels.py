@@ -283,8 +283,10 @@ def branches(num_warps=2, block=64):
 
         is_even = b.compare("eq", b.rem(pid, 2), 0)
         wide, narrow = b.if_(is_even, lambda: [b.add(v, v), b.cast(pid, int64)], odd)
-        b.store(b.add_pointer(out, offsets), b.add(wide, b.cast(b.broadcast_to(
-            narrow, (block,)), float32)))
+        b.store(
+            b.add_pointer(out, offsets),
+            b.add(wide, b.cast(b.broadcast_to(narrow, (block,)), float32)),
+        )
         b.store(b.add_pointer(chosen, pid), narrow)
         data = sample(rng, float32, 3 * block)
         return Case(b.finish(), [data, np.zeros_like(data), np.zeros(3, np.int64)], (3, 1, 1))
@@ -304,9 +306,7 @@ def gather(n=100, block=128, num_warps=2):
         places = b.load(b.add_pointer(index, lanes), mask)
         b.store(b.add_pointer(out, lanes), b.load(b.add_pointer(x, places), mask, 5.0), mask)
         indices = rng.integers(0, n, n)
-        return Case(
-            b.finish(), [sample(rng, float32, n), indices, np.zeros(n, np.float32), n]
-        )
+        return Case(b.finish(), [sample(rng, float32, n), indices, np.zeros(n, np.float32), n])
 
     return make
 
@@ -389,6 +389,22 @@ def comparison_to_bool(block=256, num_warps=2):
         b.store(b.add_pointer(out, lanes), both)
         flag = sample(rng, int1, block)
         return Case(b.finish(), [sample(rng, float32, block), flag, np.zeros_like(flag)])
+
+    return make
+
+
+def half_to_float(element, block=2048, num_warps=8):
+    """Halves read and widened, and floats rounded back."""
+
+    def make(rng):
+        b = Builder("half_to_float", num_warps=num_warps)
+        x, out, back = pointer(b, "x", element), pointer(b, "out"), pointer(b, "back", element)
+        i = b.add(b.broadcast_to(b.mul(b.program_id(0), block), (block,)), b.arange(0, block))
+        wide = b.add(b.cast(b.load(b.add_pointer(x, i)), float32), 0.3)
+        b.store(b.add_pointer(out, i), wide)
+        b.store(b.add_pointer(back, i), b.cast(wide, element))
+        data = rng.normal(size=block).astype(to_numpy(element))
+        return Case(b.finish(), [data, np.zeros(block, np.float32), np.zeros_like(data)])
 
     return make
 

@@ -78,7 +78,8 @@ def simulate(program, arguments, grid=(1, 1, 1)):
     _callbacks = _callbacks or _Callbacks()
     kernel = emit_nvptx(program, cuda_target("sm_90a"), _declarations())
     engine = _compile(kernel)
-    values = [_pass(p.value.type.element, a) for p, a in zip(program.parameters, arguments)]
+    pairs = zip(program.parameters, arguments, strict=True)
+    values = [_pass(p.value.type.element, a) for p, a in pairs]
     signature = ctypes.CFUNCTYPE(None, *(type(value) for value in values))
     function = signature(engine.get_function_address(kernel.name))
     for z, y, x in itertools.product(*(range(extent) for extent in reversed(grid))):

@@ -68,6 +68,10 @@ class Emitter:
         self._allocas.append(f"  {name} = alloca {type}, i64 {count}, align {align}")
         return name
 
+    def at_entry(self, text: str) -> None:
+        """Append an instruction to the function's entry, behind the allocas made so far."""
+        self._allocas.append(f"  {text}")
+
     # --- control ---------------------------------------------------------------------------------
 
     def fresh_label(self, hint: str = "block") -> str:

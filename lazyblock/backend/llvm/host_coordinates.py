@@ -34,11 +34,6 @@ def are_uniform(coordinates: Coordinates) -> bool:
     return all(coordinate.is_uniform for coordinate in coordinates)
 
 
-def first_lane(coordinates: Coordinates) -> Coordinates:
-    """Where lane 0 stands; only for coordinates without vectors."""
-    return tuple(Coordinate(coordinate.base) for coordinate in coordinates)
-
-
 def add(emitter: Emitter, a: str, b: str, type: str = "i64") -> str:
     """a + b, folded if trivial."""
     if a.isdigit() and b.isdigit():

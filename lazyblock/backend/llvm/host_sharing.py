@@ -34,11 +34,12 @@ def is_root(op: Op) -> bool:
 
 
 def reached_values(
-    values: Iterable[Value], is_available: Callable[[Value], bool]
+    values: Iterable[Value], is_available: Callable[[Value], bool], through_memory: bool = True
 ) -> dict[Value, bool]:
     """Deferred values that computing `values` computes: whether all reads are at equal coordinates.
 
-    Available values (kept in tiles) are reached too, but nothing behind them.
+    Available values (kept in tiles) are reached too, but nothing behind them. Loads count as reading
+    their operands at equal coordinates only if `through_memory`.
     """
     reached: dict[Value, bool] = {}
     stack = [(value, True) for value in values]
@@ -51,7 +52,8 @@ def reached_values(
         reached[value] = is_same
         if not is_available(value):
             assert value.owner is not None
-            is_same = is_same and not isinstance(value.owner, SHAPE_OPS)
+            moving = SHAPE_OPS if through_memory else (*SHAPE_OPS, ops.Load)
+            is_same = is_same and not isinstance(value.owner, moving)
             stack.extend((operand, is_same) for operand in value.owner.operands_flat)
     return reached
 

@@ -77,8 +77,6 @@ def _open_device(index: int) -> CudaDevice | str:
 class CudaBuffer(Buffer):
     """Memory of a GPU; goes back to the pool, in stream order, with its last reference."""
 
-    __slots__ = ("__weakref__", "device", "nbytes", "pointer")
-
     def __init__(self, device: CudaDevice, pointer: int, nbytes: int) -> None:
         self.device: CudaDevice = device
         self.pointer = pointer

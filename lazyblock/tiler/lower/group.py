@@ -92,7 +92,7 @@ class _GroupLowering:
         reach = max((a.reach(extents) for a in (*reads, *outputs)), default=0)
         is_small = max(reach, size_of(extents)) < _SMALL_INDEX
         self.index_type: ScalarType = int32 if is_small else int64
-        self.b = Builder(_kernel_name(group), self.schedule.num_warps)
+        self.b = Builder(_kernel_name(group, self._is_boundary), self.schedule.num_warps)
         self.b.program.noalias = True
         self.arguments: list[Argument] = []
         self.parameters: dict[object, Value] = {}
@@ -538,21 +538,25 @@ def _is_zero(value: Value) -> bool:
     return getattr(value.owner, "value", None) == 0 and value.owner.name == "constant"  # type: ignore[union-attr]
 
 
-def _kernel_name(group: FusionGroup) -> str:
-    """Content and order: up to four ops, then the dtype of the first result."""
+def _kernel_name(group: FusionGroup, is_boundary: Callable[[Node], bool]) -> str:
+    """Content and order: the first four ops, then the dtype of the last result."""
     words: dict[str, None] = {}
     seen: set[Node] = set()
-    stack = list(reversed(group.roots))
+    stack = [(root, False) for root in reversed(group.roots)]
     while stack:
-        node = stack.pop()
-        if node in seen or not node.inputs:
-            continue
-        seen.add(node)
-        if isinstance(node.attrs, ReduceAttrs):
-            words[node.attrs.kind.value] = None
-        elif node.op not in (Op.VIEW, Op.RESHAPE, Op.CAST):
-            words[node.op.value] = None
-        stack.extend(node.inputs)
-    listed = list(reversed(words))[:4] or ["copy"]
-    dtype = from_numpy(group.roots[-1].dtype)
-    return "_".join(["fused", *listed, str(dtype)])
+        node, operands_done = stack.pop()
+        if operands_done:
+            words[_word(node)] = None
+        elif node not in seen and node.inputs:
+            seen.add(node)
+            stack.append((node, True))
+            below = [n for n in reversed(node.inputs) if n in group.roots or not is_boundary(n)]
+            stack.extend((operand, False) for operand in below)
+    listed = [word for word in words if word][:4] or ["copy"]
+    return "_".join(["fused", *listed, str(from_numpy(group.roots[-1].dtype))])
+
+
+def _word(node: Node) -> str:
+    if isinstance(node.attrs, ReduceAttrs):
+        return node.attrs.kind.value
+    return "" if node.op in (Op.VIEW, Op.RESHAPE, Op.CAST) else node.op.value

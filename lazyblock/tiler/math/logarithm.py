@@ -107,7 +107,7 @@ def log1p(b: Builder, x: Value) -> Value:
 
 
 def is_tiny(b: Builder, x: Value) -> Value:
-    """Whether 1 + x^2 rounds to 1 with much to spare, so that odd functions of slope 1 are x."""
+    """Whether 1 + x rounds to 1 with much to spare, so that functions of slope 1 at 0 are x."""
     form = format_of(x)
     return b.compare("lt", b.abs(x), 2.0 ** -(form.mantissa_bits + 4))
 

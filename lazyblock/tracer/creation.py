@@ -1,0 +1,245 @@
+"""Making arrays: from data (copied to a device), or from nothing (constants, recorded lazily)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from lazyblock import dtypes, pipeline
+from lazyblock.dtypes import DType
+from lazyblock.errors import DTypeError, ValueRangeError
+from lazyblock.graph import build
+from lazyblock.graph.node import Node
+from lazyblock.graph.ops import Op
+from lazyblock.shapes import Shape, as_shape
+from lazyblock.tracer.array import Array, Cell, from_host
+from lazyblock.tracer.functions import FUNCTIONS
+from lazyblock.tracer.operands import as_node
+
+
+def asarray(
+    obj: Any, /, dtype: Any = None, *, device: str | None = None, copy: bool | None = None
+) -> Array:
+    """Give an array of the elements of NumPy arrays, numbers, nested lists or lazy arrays.
+
+    Host data is copied (later writes to it are not seen) unless `copy=False`, which aliases a NumPy
+    array on the CPU. device: None = the default device, or where a lazy array already is.
+    Raises: DTypeError for dtypes that are not supported, ValueRangeError when a copy is unavoidable.
+    """
+    wanted = None if dtype is None else dtypes.as_dtype(dtype)
+    if isinstance(obj, Array):
+        return _from_array(obj, wanted, device, copy)
+    values = np.asarray(obj)
+    given = dtypes.as_dtype(values.dtype)
+    if copy is False:
+        return _alias(values, obj, wanted, device)
+    if wanted is not None and wanted != given:
+        values = np.asarray(obj, wanted)
+    node = from_host(values, device)
+    return Array(Cell(node, pipeline.device_of(node)))
+
+
+def array(
+    obj: Any, /, dtype: Any = None, *, device: str | None = None, copy: bool | None = True
+) -> Array:
+    """As `asarray`, but copies lazy arrays too."""
+    return asarray(obj, dtype, device=device, copy=copy)
+
+
+def _from_array(x: Array, dtype: DType | None, device: str | None, copy: bool | None) -> Array:
+    changes_device = device is not None and not _is_device(device, x.device)
+    if copy is False and (changes_device or dtype not in (None, x.dtype)):
+        raise ValueRangeError("Unable to avoid copy while creating an array as requested.")
+    if changes_device:
+        moved = from_host(x.numpy(), device)
+        x = Array(Cell(moved, pipeline.device_of(moved)))
+    if dtype is not None and dtype != x.dtype:
+        return x.astype(dtype)
+    return x.copy() if copy else x
+
+
+def _is_device(asked: str, name: str) -> bool:
+    """Whether `asked` names the device, "cuda" being "cuda:0"."""
+    return name in (asked, f"{asked}:0")
+
+
+def _alias(values: Any, obj: Any, dtype: DType | None, device: str | None) -> Array:
+    place = pipeline.default_device() if device is None else device
+    is_same = values is obj and dtype in (None, values.dtype)
+    if not is_same or place != "cpu" or values.dtype.byteorder == ">":
+        raise ValueRangeError("Unable to avoid copy while creating an array as requested.")
+    return Array(Cell(pipeline.alias_numpy(values), place))
+
+
+def _created(node: Node, device: str | None) -> Array:
+    """A recorded value on a device. Only on the default one can it stay unevaluated."""
+    if device is None or _is_device(device, pipeline.default_device()):
+        return Array(Cell(node, None))
+    (done,) = pipeline.evaluate([node], "creation on another device")
+    moved = pipeline.from_numpy(pipeline.to_numpy(done), device)
+    return Array(Cell(moved, pipeline.device_of(moved)))
+
+
+def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: str | None = None) -> Array:
+    """Every element is `fill_value`, a number or an array that broadcasts to `shape`."""
+    new_shape = _shape(shape, "full")
+    if isinstance(fill_value, Array):
+        value = fill_value if dtype is None else fill_value.astype(dtype)
+        return Array(Cell(build.broadcast_to(value.node, new_shape), value._cell.device))
+    values = np.asarray(fill_value)
+    if values.ndim:
+        return full(new_shape, asarray(values, device=device), dtype=dtype)
+    target = dtypes.as_dtype(values.dtype if dtype is None else dtype)
+    number = fill_value if isinstance(fill_value, (bool, int, float)) else values
+    return _created(build.broadcast_to(build.constant(number, target), new_shape), device)
+
+
+def _shape(shape: Any, operation: str) -> Shape:
+    return as_shape(tuple(shape) if isinstance(shape, range) else shape, operation)
+
+
+def zeros(shape: Any, *, dtype: Any = None, device: str | None = None) -> Array:
+    """Zeros; float64 by default."""
+    return full(shape, 0, dtype=dtypes.float64 if dtype is None else dtype, device=device)
+
+
+def ones(shape: Any, *, dtype: Any = None, device: str | None = None) -> Array:
+    """Ones; float64 by default."""
+    return full(shape, 1, dtype=dtypes.float64 if dtype is None else dtype, device=device)
+
+
+def empty(shape: Any, *, dtype: Any = None, device: str | None = None) -> Array:
+    """Zeros: there is no cheaper value, as nothing is stored yet."""
+    return zeros(shape, dtype=dtype, device=device)
+
+
+def full_like(
+    x: Any, /, fill_value: Any, *, dtype: Any = None, device: str | None = None, shape: Any = None
+) -> Array:
+    """`full` in the shape and dtype of `x`."""
+    like = x if isinstance(x, Array) else np.asarray(x)
+    new_shape = like.shape if shape is None else shape
+    if device is None and isinstance(x, Array):
+        device = x._cell.device
+    return full(new_shape, fill_value, dtype=like.dtype if dtype is None else dtype, device=device)
+
+
+def zeros_like(
+    x: Any, /, *, dtype: Any = None, device: str | None = None, shape: Any = None
+) -> Array:
+    """Zeros in the shape and dtype of `x`."""
+    return full_like(x, 0, dtype=dtype, device=device, shape=shape)
+
+
+def ones_like(
+    x: Any, /, *, dtype: Any = None, device: str | None = None, shape: Any = None
+) -> Array:
+    """Ones in the shape and dtype of `x`."""
+    return full_like(x, 1, dtype=dtype, device=device, shape=shape)
+
+
+def empty_like(
+    x: Any, /, *, dtype: Any = None, device: str | None = None, shape: Any = None
+) -> Array:
+    """Zeros in the shape and dtype of `x`."""
+    return full_like(x, 0, dtype=dtype, device=device, shape=shape)
+
+
+def arange(
+    start: float,
+    /,
+    stop: float | None = None,
+    step: float = 1,
+    *,
+    dtype: Any = None,
+    device: str | None = None,
+) -> Array:
+    """start, start + step, ... below `stop` (of one number: 0 .. start - 1)."""
+    first, end = (0, start) if stop is None else (start, stop)
+    if step == 0:
+        raise ValueRangeError("Maximum allowed size exceeded")
+    kinds = {type(value) for value in (first, end, step)}
+    default = dtypes.float64 if any(issubclass(k, (float, np.floating)) for k in kinds) else None
+    target = dtypes.as_dtype(dtype or default or dtypes.int64)
+    size = max(math.ceil((end - first) / step), 0)
+    return _created(_steps(first, step, size, target), device)
+
+
+def _steps(first: float, step: float, size: int, dtype: DType) -> Node:
+    """first + i * step, the step being the difference of the first two elements as NumPy's is."""
+    wide = dtypes.accumulator_dtype(dtype)
+    zeroth, second = (np.asarray(value).astype(dtype) for value in (first, first + step))
+    with np.errstate(all="ignore"):
+        delta = second.astype(wide) - zeroth.astype(wide)
+    count = build.cast(build.iota(size, dtypes.int64), wide)
+    spread = count if delta == 1 else _apply("multiply", count, build.constant(delta, wide))
+    if zeroth != 0 or dtypes.is_floating(dtype):
+        spread = _apply("add", build.constant(zeroth, wide), spread)
+    return build.cast(spread, dtype)
+
+
+def _apply(name: str, *nodes: Node) -> Node:
+    return FUNCTIONS[name](*nodes)
+
+
+def linspace(
+    start: float,
+    stop: float,
+    /,
+    num: int = 50,
+    *,
+    dtype: Any = None,
+    device: str | None = None,
+    endpoint: bool = True,
+) -> Array:
+    """`num` numbers from `start` to `stop` (which belongs to them if `endpoint`)."""
+    if num < 0:
+        raise ValueRangeError(f"Number of samples, {num}, must be non-negative.")
+    target = dtypes.float64 if dtype is None else dtypes.as_dtype(dtype)
+    intervals = num - 1 if endpoint else num
+    count = build.cast(build.iota(num, dtypes.int64), dtypes.float64)
+    step = (stop - start) / intervals if intervals > 0 else math.nan
+    scale = float(step) if intervals > 0 and step != 0 else float(stop - start)
+    if step == 0:
+        count = _apply("divide", count, as_node(intervals, dtypes.float64))
+    values = _apply("multiply", count, as_node(scale, dtypes.float64))
+    values = _apply("add", values, as_node(float(start), dtypes.float64))
+    if endpoint and num > 1:
+        is_last = _apply("equal", build.iota(num, dtypes.int64), num - 1)
+        values = build.where(is_last, as_node(float(stop), dtypes.float64), values)
+    if dtypes.is_integer(target):
+        values = build.elementwise(Op.FLOOR, values)
+    return _created(build.cast(values, target), device)
+
+
+def eye(
+    n_rows: int,
+    n_cols: int | None = None,
+    /,
+    *,
+    k: int = 0,
+    dtype: Any = None,
+    device: str | None = None,
+) -> Array:
+    """Ones on diagonal number `k`, zeros elsewhere."""
+    columns = n_rows if n_cols is None else n_cols
+    target = dtypes.float64 if dtype is None else dtypes.as_dtype(dtype)
+    shape = as_shape((n_rows, columns), "eye")
+    row = build.expand_dims(build.iota(shape[0], dtypes.int64), (1,))
+    column = build.expand_dims(build.iota(shape[1], dtypes.int64), (0,))
+    on_diagonal = _apply("equal", _apply("add", row, k), column)
+    return _created(build.cast(on_diagonal, target), device)
+
+
+def to_array(value: Any) -> Array:
+    """An argument of a function as an array; numbers become 0-d arrays.
+
+    Raises: DTypeError for what is no array.
+    """
+    if isinstance(value, Array):
+        return value
+    if isinstance(value, (bool, int, float, np.generic, np.ndarray, list, tuple)):
+        return asarray(value)
+    raise DTypeError(f"Expected an array, not a {type(value).__name__}.")

@@ -1,0 +1,153 @@
+"""Elementwise functions of the namespace, under the array API's names and NumPy's.
+
+All record one function of the table in `functions.py`; operands are arrays, NumPy arrays and scalars,
+nested lists, and Python numbers, which are weak.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from lazyblock.errors import DTypeError
+from lazyblock.tracer.array import Array, record
+from lazyblock.tracer.creation import to_array
+from lazyblock.tracer.functions import FUNCTIONS, Function
+
+Unary = Callable[[Any], Array]
+Binary = Callable[[Any, Any], Array]
+
+
+def _record(function: Function, *values: Any) -> Array:
+    result = record(function, *values)
+    if result is NotImplemented:
+        kinds = ", ".join(type(value).__name__ for value in values)
+        raise DTypeError(f"'{function.name}' takes arrays and numbers, not ({kinds}).")
+    return result
+
+
+def _unary(name: str) -> Unary:
+    function = FUNCTIONS[name]
+
+    def recorded(x: Any, /) -> Array:
+        return _record(function, x)
+
+    return _named(recorded, name)
+
+
+def _binary(name: str) -> Binary:
+    function = FUNCTIONS[name]
+
+    def recorded(x1: Any, x2: Any, /) -> Array:
+        return _record(function, x1, x2)
+
+    return _named(recorded, name)
+
+
+def _named(function: Callable[..., Array], name: str) -> Callable[..., Array]:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"Elementwise '{name}'; dtypes and special values are NumPy's."
+    return function
+
+
+abs = absolute = _unary("absolute")
+acos = arccos = _unary("arccos")
+acosh = arccosh = _unary("arccosh")
+asin = arcsin = _unary("arcsin")
+asinh = arcsinh = _unary("arcsinh")
+atan = arctan = _unary("arctan")
+atanh = arctanh = _unary("arctanh")
+cbrt = _unary("cbrt")
+ceil = _unary("ceil")
+cos = _unary("cos")
+cosh = _unary("cosh")
+deg2rad = _unary("deg2rad")
+degrees = _unary("degrees")
+erf = _unary("erf")
+erfc = _unary("erfc")
+exp = _unary("exp")
+exp2 = _unary("exp2")
+expm1 = _unary("expm1")
+fabs = _unary("fabs")
+floor = _unary("floor")
+bitwise_invert = bitwise_not = invert = _unary("invert")
+isfinite = _unary("isfinite")
+isinf = _unary("isinf")
+isnan = _unary("isnan")
+lgamma = _unary("lgamma")
+log = _unary("log")
+log10 = _unary("log10")
+log1p = _unary("log1p")
+log2 = _unary("log2")
+logical_not = _unary("logical_not")
+negative = _unary("negative")
+positive = _unary("positive")
+rad2deg = _unary("rad2deg")
+radians = _unary("radians")
+reciprocal = _unary("reciprocal")
+rint = _unary("rint")
+rsqrt = _unary("rsqrt")
+sign = _unary("sign")
+signbit = _unary("signbit")
+sin = _unary("sin")
+sinh = _unary("sinh")
+sqrt = _unary("sqrt")
+square = _unary("square")
+tan = _unary("tan")
+tanh = _unary("tanh")
+tgamma = _unary("tgamma")
+trunc = _unary("trunc")
+
+add = _binary("add")
+atan2 = arctan2 = _binary("arctan2")
+bitwise_and = _binary("bitwise_and")
+bitwise_or = _binary("bitwise_or")
+bitwise_xor = _binary("bitwise_xor")
+copysign = _binary("copysign")
+true_divide = divide = _binary("divide")
+equal = _binary("equal")
+float_power = _binary("float_power")
+floor_divide = _binary("floor_divide")
+fmax = _binary("fmax")
+fmin = _binary("fmin")
+fmod = _binary("fmod")
+greater = _binary("greater")
+greater_equal = _binary("greater_equal")
+heaviside = _binary("heaviside")
+hypot = _binary("hypot")
+bitwise_left_shift = left_shift = _binary("left_shift")
+less = _binary("less")
+less_equal = _binary("less_equal")
+logaddexp = _binary("logaddexp")
+logaddexp2 = _binary("logaddexp2")
+logical_and = _binary("logical_and")
+logical_or = _binary("logical_or")
+logical_xor = _binary("logical_xor")
+maximum = _binary("maximum")
+minimum = _binary("minimum")
+multiply = _binary("multiply")
+not_equal = _binary("not_equal")
+pow = power = _binary("power")
+mod = remainder = _binary("remainder")
+bitwise_right_shift = right_shift = _binary("right_shift")
+subtract = _binary("subtract")
+
+
+def where(condition: Any, x1: Any, x2: Any, /) -> Array:
+    """Elements of `x1` where `condition` holds, of `x2` elsewhere."""
+    return _record(FUNCTIONS["where"], condition, x1, x2)
+
+
+def clip(x: Any, /, min: Any = None, max: Any = None) -> Array:
+    """Move elements into min..max; None leaves a side open."""
+    return to_array(x).clip(min, max)
+
+
+def divmod(x1: Any, x2: Any, /) -> tuple[Array, Array]:
+    """Floor quotient and remainder."""
+    return floor_divide(x1, x2), remainder(x1, x2)
+
+
+def round(x: Any, /, decimals: int = 0) -> Array:
+    """Nearest integral values, halves to even."""
+    return to_array(x).round(decimals)

@@ -1,0 +1,107 @@
+"""PTX of emitted kernels: it assembles without spills, and has the accesses we want."""
+
+import re
+
+import numpy as np
+import pytest
+
+from lazyblock.backend.llvm.nvptx import emit_nvptx
+from lazyblock.backend.llvm.ptx import to_ptx
+from lazyblock.errors import CompileError
+from lazyblock.target import cuda_target
+from lazyblock.tiler.types import bfloat16, float16, float32
+from tests.backend.kernels import (
+    CASES,
+    axpy,
+    gelu_like,
+    half_to_float,
+    row_softmax,
+    transposed_add,
+)
+from tests.helpers.ptxas import assemble
+
+
+def compile_case(make, arch="sm_90a"):
+    program = make(np.random.default_rng(0)).program
+    target = cuda_target(arch)
+    return to_ptx(emit_nvptx(program, target).llvm, target)
+
+
+def count(pattern, ptx):
+    return len(re.findall(pattern, ptx))
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("name", CASES)
+def test_every_kernel_assembles_without_spills(name, arch, tmp_path):
+    usage = assemble(compile_case(CASES[name], arch), arch, tmp_path)
+    assert usage.spill_bytes == 0
+    assert usage.stack_bytes == 0
+
+
+@pytest.mark.parametrize("divisibility", [16, 1])
+def test_map_kernel_moves_16_bytes_per_thread_and_operand(divisibility):
+    ptx = compile_case(axpy(1 << 20, 1024, 8, divisibility=divisibility))
+    assert count(r"ld\.global\.v4\.b32", ptx) == 2
+    assert count(r"st\.global\.v4\.b32", ptx) == 1
+    single = 0 if divisibility == 16 else 4
+    assert count(r"ld\.global\.b32", ptx) == 2 * single
+    assert count(r"st\.global\.b32", ptx) == single
+
+
+def test_unmasked_map_kernel_has_no_branch():
+    ptx = compile_case(gelu_like())
+    assert count(r"ld\.global\.v4\.b32", ptx) == 1
+    assert count(r"st\.global\.v4\.b32", ptx) == 1
+    assert "bra" not in ptx
+
+
+@pytest.mark.parametrize("num_warps", [8, 16])
+def test_row_softmax_reads_once_and_waits_twice(num_warps, tmp_path):
+    ptx = compile_case(row_softmax(4096, 4096, num_warps, 16))
+    assert count(r"ld\.global", ptx) == count(r"ld\.global\.v4", ptx) == 32 // num_warps
+    assert count(r"st\.global", ptx) == count(r"st\.global\.v4", ptx) == 32 // num_warps
+    assert count(r"bar\.sync", ptx) == 2
+    assert assemble(ptx, "sm_90a", tmp_path).registers <= 64
+
+
+def test_all_loads_of_a_row_come_before_their_use():
+    ptx = compile_case(row_softmax(4096, 4096, 8, 16))
+    assert ptx.rindex("ld.global") < ptx.index("max.")
+
+
+def test_transposed_operand_is_read_along_its_own_axis():
+    ptx = compile_case(transposed_add(32, 2))
+    assert count(r"ld\.global", ptx) == count(r"ld\.global\.v4", ptx) == 8
+    assert count(r"bar\.sync", ptx) == 1
+
+
+def test_arithmetic_is_ieee_and_is_not_contracted():
+    ptx = compile_case(gelu_like())
+    assert "div.rn.f32" in ptx
+    assert "fma" not in ptx
+    assert "approx" not in ptx
+    assert ".ftz" not in ptx
+
+
+@pytest.mark.parametrize("element", [float16, bfloat16])
+def test_halves_are_read_16_bytes_at_once(element, tmp_path):
+    ptx = compile_case(half_to_float(element))
+    assert count(r"ld\.global\.v4\.b32", ptx) == 1
+    assert count(r"st\.global\.v4\.b32", ptx) == 3  # two of floats, one of halves
+    assert assemble(ptx, "sm_90a", tmp_path).spill_bytes == 0
+
+
+def test_equal_programs_give_equal_text():
+    assert compile_case(axpy(300)) == compile_case(axpy(300))
+
+
+def test_faulty_text_raises():
+    with pytest.raises(CompileError, match="LLVM refuses"):
+        to_ptx("define void @f( {", cuda_target("sm_80"))
+
+
+def test_element_types_share_one_layout():
+    assert float32.nbytes == 4  # the widest of CASES["comparison_to_bool"]: bools move 8 at once
+    ptx = compile_case(CASES["comparison_to_bool"])
+    assert count(r"ld\.global\.v4\.b32", ptx) == 1

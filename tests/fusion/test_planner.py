@@ -1,0 +1,147 @@
+"""What shares a kernel, what does not and why; chains of any length stay linear."""
+
+import pytest
+from tests.helpers.expressions import apply, array, highest, scalar, softmax, standardise, total
+
+from lazyblock import config, dtypes
+from lazyblock.fusion.plan import Form, Reason
+from lazyblock.fusion.planner import plan_fusion
+from lazyblock.fusion.printer import print_plan
+from lazyblock.graph import build, index_map
+from lazyblock.graph.ops import Op, ReduceKind
+from lazyblock.graph.passes import GRAPH_PASSES
+
+
+def plan(*outputs):
+    for run in GRAPH_PASSES:
+        outputs = run(outputs)
+    return plan_fusion(outputs)
+
+
+def reasons(fusion_plan):
+    return {verdict.reason for verdict in fusion_plan.verdicts if not verdict.is_fused}
+
+
+X = array((4, 6))
+
+
+def rows_then_columns():
+    return standardise(standardise(X, (1,)), (0,))
+
+
+@pytest.mark.parametrize(
+    ("outputs", "forms"),
+    [
+        ([apply(Op.EXP, X)], [Form.MAP]),
+        ([apply(Op.EXP, X), apply(Op.ADD, X, X)], [Form.MAP]),
+        ([softmax(X)], [Form.ROWS]),
+        ([softmax(softmax(X))], [Form.ROWS]),
+        ([softmax(X, (0,))], [Form.ROWS]),
+        ([standardise(X, (0, 1))], [Form.ROWS]),
+        ([total(X, (1,)), highest(X, (1,)), apply(Op.EXP, X)], [Form.ROWS]),
+        ([total(X, (1,)), total(X, (0,))], [Form.ROWS, Form.ROWS]),
+        ([rows_then_columns()], [Form.ROWS, Form.ROWS]),
+        ([build.permute(apply(Op.EXP, X), (1, 0))], [Form.MAP]),
+        ([build.reshape(apply(Op.EXP, X), (24,))], [Form.MAP]),
+        ([build.reshape(build.permute(X, (1, 0)), (24,))], [Form.MAP]),
+    ],
+)
+def test_kernels(outputs, forms):
+    assert [group.space.form for group in plan(*outputs).groups] == forms
+
+
+def test_views_and_reshapes_of_inputs_need_no_kernel():
+    view = build.view(X, index_map.slices((1, 0), (2, 3)), (2, 2))
+    assert plan(view, build.permute(X, (1, 0)), build.reshape(X, (3, 8))).groups == ()
+
+
+def test_a_slice_of_a_computed_array_computes_the_slice_only():
+    big = apply(Op.EXP, array((100, 100)))
+    (group,) = plan(build.view(big, index_map.slices((3, 4), (1, 1)), (2, 2))).groups
+    assert group.space.shape == (2, 2)
+
+
+def test_other_axes_are_not_fused():
+    assert Reason.AXES in reasons(plan(rows_then_columns()))
+
+
+def test_a_reduction_read_at_other_rows_is_not_fused():
+    square = array((4, 4))
+    sums = build.reduce(ReduceKind.SUM, square, (1,))
+    across = apply(Op.SUBTRACT, square, build.broadcast_to(sums, (4, 4)))
+    fusion_plan = plan(across)
+    assert len(fusion_plan.groups) == 2
+    assert Reason.POSITION in reasons(fusion_plan)
+
+
+def test_a_reshape_that_moves_elements_is_not_fused():
+    sums = build.reshape(build.permute(standardise(X), (1, 0)), (24,))
+    fusion_plan = plan(apply(Op.EXP, sums))
+    assert Reason.RESHAPE in reasons(fusion_plan)
+    copy = next(node for node in fusion_plan.groups[1].stored)
+    assert copy.op is Op.VIEW
+
+
+def test_a_reduction_is_stored_only_for_other_kernels():
+    (group,) = plan(softmax(X)).groups
+    assert len(group.roots) == 3
+    assert len(group.stored) == 1
+
+
+def test_costly_shared_work_is_stored_and_cheap_work_repeated():
+    def sums_of(node):
+        return total(node, (0,)), total(node, (1,))
+
+    costly = apply(Op.LGAMMA, apply(Op.TGAMMA, apply(Op.LGAMMA, array((64, 64)))))
+    cheap = apply(Op.NEGATIVE, array((64, 64)))
+    assert any(costly in group.stored for group in plan(*sums_of(costly)).groups)
+    assert all(cheap not in group.stored for group in plan(*sums_of(cheap)).groups)
+
+
+def test_long_chains_are_cut():
+    node = X
+    for _ in range(3000):
+        node = apply(Op.ADD, node, X)
+    groups = plan(node).groups
+    assert 3000 / 500 < len(groups) < 20
+
+
+def test_many_arrays_are_cut():
+    node = array((8,))
+    for _ in range(500):
+        node = apply(Op.ADD, node, array((8,)))
+    assert len(plan(node).groups) > 8
+
+
+def test_repeated_squaring_is_one_kernel():
+    node = X
+    for _ in range(60):
+        node = apply(Op.MULTIPLY, node, node)
+    assert len(plan(node).groups) == 1
+
+
+def test_groups_run_after_what_they_read():
+    y = rows_then_columns()
+    fusion_plan = plan(apply(Op.ADD, y, total(y, (1,))), total(apply(Op.EXP, y), (0,)))
+    done = set()
+    for group in fusion_plan.groups:
+        done.update(group.stored)
+    assert done >= {node for node in fusion_plan.outputs if node.op is not Op.VIEW}
+
+
+def test_fusion_can_be_switched_off():
+    with config.scope(fuse=False):
+        groups = plan(softmax(X)).groups
+    assert len(groups) == 5
+
+
+def test_plan_text_names_lines_and_reasons():
+    text = print_plan(plan(rows_then_columns()))
+    assert "kernel 0: rows over [4, 6] reducing axes [1]" in text
+    assert "test_planner.py" in text or "expressions.py" in text
+    assert Reason.AXES.value in text
+
+
+def test_scalars_of_different_dtype_stay_apart():
+    assert scalar(1.0) is scalar(1.0)
+    assert scalar(1.0) is not scalar(1.0, dtypes.float64)
