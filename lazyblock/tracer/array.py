@@ -1,8 +1,8 @@
 """`Array`: a handle on a value that is recorded now and computed later.
 
-A handle is a cell (the base's current node) and a view of it (None = all of it). Reading applies the
-view to the node of that moment; writing puts a new node into the cell, seen by every handle that
-shares it. Nodes never change, so what was recorded before keeps the old values. No numerics here.
+A handle is a cell (the base's current node) and a view of it (None = all of it). Reading applies
+the view to the node of that moment; writing puts a new node into the cell, seen by every handle
+that shares it. Nodes never change, so what was recorded keeps the old values. No numerics here.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class Array(NumPyProtocols):
 
     @property
     def device(self) -> str:
-        """ "cpu", "cuda:0" and so on."""
+        """The device's name: "cpu", "cuda:0"..."""
         return self._cell.device or pipeline.default_device()
 
     # what runs the recorded work
@@ -553,7 +553,7 @@ def record(function: Function, *values: Any) -> Array:
             continue
         operand = operand_of(value, device)
         if operand is None:
-            return NotImplemented
+            return NotImplemented  # type: ignore[no-any-return]
         operands[position] = operand
         if isinstance(value, (np.ndarray, list, tuple)):
             device = device or pipeline.default_device()

@@ -16,7 +16,7 @@ from lazyblock.graph.ops import Op
 from lazyblock.shapes import Shape, as_shape
 from lazyblock.tracer.array import Array, Cell, from_host
 from lazyblock.tracer.functions import FUNCTIONS
-from lazyblock.tracer.operands import as_node
+from lazyblock.tracer.operands import Operand, as_node
 
 
 def asarray(
@@ -26,7 +26,7 @@ def asarray(
 
     Host data is copied (later writes to it are not seen) unless `copy=False`, which aliases a NumPy
     array on the CPU. device: None = the default device, or where a lazy array already is.
-    Raises: DTypeError for dtypes that are not supported, ValueRangeError when a copy is unavoidable.
+    Raises: DTypeError for unsupported dtypes, ValueRangeError when a copy is unavoidable.
     """
     wanted = None if dtype is None else dtypes.as_dtype(dtype)
     if isinstance(obj, Array):
@@ -180,8 +180,8 @@ def _steps(first: float, step: float, size: int, dtype: DType) -> Node:
     return build.cast(spread, dtype)
 
 
-def _apply(name: str, *nodes: Node) -> Node:
-    return FUNCTIONS[name](*nodes)
+def _apply(name: str, *operands: Operand) -> Node:
+    return FUNCTIONS[name](*operands)
 
 
 def linspace(

@@ -1,7 +1,7 @@
 """Elementwise functions of the namespace, under the array API's names and NumPy's.
 
-All record one function of the table in `functions.py`; operands are arrays, NumPy arrays and scalars,
-nested lists, and Python numbers, which are weak.
+All record one function of the table in `functions.py`; operands are arrays, NumPy arrays and
+scalars, nested lists, and Python numbers, which are weak.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Evaluation: the points where recorded work runs, and the guard against unwanted ones.
 
-Whole arrays evaluate into their cell, so that the graph is freed and views of it see the data. A view
-evaluates its base if other handles share it, else only its own elements, which become its base.
+Whole arrays evaluate into their cell, so that the graph is freed and views of it see the data. A
+view evaluates its base if other handles share it, else only its own elements: its base from then.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Every elementwise function, on nodes: how its dtypes resolve and which ops it is written in.
 
-`FUNCTIONS` is the one table behind the operators, the functions of the namespace and NumPy's ufuncs.
-Ops get operands of one dtype; what NumPy does on bools and ints by other loops is decided here.
+`FUNCTIONS` is the one table behind the operators, the namespace's functions and NumPy's ufuncs. Ops
+get operands of one dtype; what NumPy does on bools and ints by other loops is decided here.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from lazyblock.errors import ValueRangeError
 from lazyblock.graph import build, ops
 from lazyblock.graph.node import Node
 from lazyblock.graph.ops import Op
+from lazyblock.shapes import broadcast_shapes
 from lazyblock.tracer.operands import (
     Kind,
     Operand,
@@ -77,7 +78,7 @@ class Function:
 
 def filled_like(value: Any, dtype: DType, *like: Node) -> Node:
     """`value` in the shape that `like` broadcasts to."""
-    shape = build.broadcast_shapes(*(node.shape for node in like))
+    shape = broadcast_shapes(*(node.shape for node in like))
     return build.broadcast_to(as_node(value, dtype), shape)
 
 

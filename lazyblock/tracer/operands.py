@@ -1,8 +1,8 @@
 """Operands of recorded functions, and the dtypes in which they meet.
 
 An operand is a node or a weak Python scalar. NumPy itself is asked which dtypes a ufunc computes in
-(`ufunc.resolve_dtypes`), so promotion is NumPy's by construction; bfloat16, which NumPy does not know,
-takes the place of float16, and the two meet in float32.
+(`ufunc.resolve_dtypes`), so promotion is NumPy's by construction; bfloat16, which NumPy does not
+know, takes the place of float16, and the two meet in float32.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ def as_node(operand: Operand, dtype: DType) -> Node:
         return operand if operand.dtype is dtype else build.cast(operand, dtype)
     if operand == 0 or operand != operand:  # 0.0 equals -0.0, NaN nothing: no keys
         return build.constant(operand, dtype)
-    return _constant(type(operand), operand, dtype)
+    return _constant(type(operand).__name__, operand, dtype)
 
 
 @lru_cache(maxsize=512)
-def _constant(kind: Hashable, value: Scalar, dtype: DType) -> Node:
-    return build.constant(value, dtype)
+def _constant(kind: str, value: Scalar, dtype: DType) -> Node:
+    return build.constant(value, dtype)  # `kind` tells True from 1 and 1.0
 
 
 def resolve_like(ufunc: np.ufunc) -> Resolver:
@@ -70,7 +70,7 @@ def _for_numpy(kind: Kind, half: DType) -> Kind:
 
 
 def resolve_together(first: int) -> Resolver:
-    """Rule of `where` and `clip`: operands from number `first` on share one dtype, others are bool."""
+    """Rule of `where` and `clip`: operands from `first` on share a dtype, those before are bool."""
 
     @cache
     def resolve(*kinds: Kind) -> tuple[DType, ...]:

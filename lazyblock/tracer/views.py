@@ -1,7 +1,7 @@
 """Views: which elements of a base array a handle shows.
 
-A view reads the base, reshaped to `base_shape`, through an affine index map. That covers basic slices,
-transposes, broadcasts and every reshape that NumPy gives as a view of a C-ordered base.
+A view reads the base, reshaped to `base_shape`, through an affine index map. That covers basic
+slices, transposes, broadcasts and every reshape that NumPy gives as a view of a C-ordered base.
 """
 
 from __future__ import annotations

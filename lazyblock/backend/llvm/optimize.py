@@ -7,6 +7,7 @@ independent and can be loaded by another process of the same machine kind.
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import threading
 from typing import Any
@@ -17,7 +18,8 @@ from lazyblock.target import Target
 
 llvm = lazy_import("llvmlite.binding")
 
-_lock = threading.Lock()  # LLVM's global state, and llvmlite's, are touched by one thread at a time
+_numbers = itertools.count()
+_lock = threading.RLock()  # LLVM's global state, and llvmlite's, are touched by one thread at a time
 
 
 @functools.cache
@@ -25,6 +27,11 @@ def initialize() -> None:
     """Register the targets, once."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
+
+
+def llvm_version() -> str:
+    """Version of the LLVM that compiles, as "22.1.0"."""
+    return ".".join(map(str, llvm.llvm_version_info))
 
 
 @functools.cache
@@ -79,3 +86,24 @@ def _optimize(module: Any, machine: Any) -> None:
     options.slp_vectorization = False
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
+
+
+# --- loading -------------------------------------------------------------------------------------
+
+
+@functools.cache
+def _linker() -> Any:
+    """The JIT that takes object files; made once, without running the optimiser."""
+    initialize()
+    return llvm.create_lljit_compiler(_target_machine(host_target()))
+
+
+def link(image: bytes, name: str) -> tuple[int, Any]:
+    """Make an object file callable: the address of function `name`, and what keeps its code alive.
+
+    Raises: RuntimeError with LLVM's words for an image that is no object file or lacks symbols.
+    """
+    with _lock:
+        builder = llvm.JITLibraryBuilder().add_current_process().add_object_img(image)
+        library = builder.export_symbol(name).link(_linker(), f"lazyblock.{next(_numbers)}")
+        return library[name], library

@@ -1,0 +1,312 @@
+"""The CPU as a device: a memory pool, object files made callable, grids run by threads.
+
+A launch is over when `launch` returns. Small ones run on the calling thread; others are cut into
+ranges of program instances that the calling thread and a few workers take in turn, with the GIL
+released. Workers are made at first use, and anew in a forked child.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import itertools
+import math
+import os
+import queue
+import struct
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lazyblock import config
+from lazyblock.backend.llvm import optimize
+from lazyblock.backend.runtime.device import Buffer, Device, Grid, LoadedKernel, Resources
+from lazyblock.dtypes import DType
+from lazyblock.errors import LaunchError, OutOfResourcesError
+from lazyblock.shapes import contiguous_strides
+
+_ALIGNMENT = 64
+_SMALL_WORK = 1 << 16  # elements; below, waking threads costs more than it gains
+_RANGES_PER_THREAD = 4
+_GRID = struct.Struct("<3q")
+_Entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+
+
+# --- memory --------------------------------------------------------------------------------------
+
+
+class CpuBuffer(Buffer):
+    """Host memory. Pool memory goes back to the pool with the last reference."""
+
+    __slots__ = ("_memory", "_pool", "device", "nbytes", "pointer")
+
+    def __init__(
+        self, device: Device, pointer: int, nbytes: int, memory: Any, pool: _Pool | None = None
+    ) -> None:
+        self.device = device
+        self.pointer = pointer
+        self.nbytes = nbytes
+        self._memory = memory
+        self._pool = pool
+
+    def __del__(self) -> None:
+        if self._pool is not None:
+            self._pool.recycle(self._memory)
+
+
+class _Window:
+    """Lets NumPy see elements of a buffer, which lives as long as the array does."""
+
+    def __init__(
+        self, buffer: CpuBuffer, pointer: int, itemsize: int, shape: Sequence[int],
+        strides: Sequence[int], is_read_only: bool,
+    ) -> None:
+        self.buffer = buffer
+        self.__array_interface__ = {
+            "version": 3,
+            "data": (pointer, is_read_only),
+            "typestr": f"|V{itemsize}",
+            "shape": tuple(shape),
+            "strides": tuple(stride * itemsize for stride in strides),
+        }
+
+
+class _Pool:
+    """Freed memory by size class, for the next allocation: fresh pages cost faults, warm ones none."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()  # the garbage collector may enter `recycle` inside `take`
+        self._free: dict[int, list[npt.NDArray[np.uint8]]] = {}
+        self._cached_bytes = 0
+        self._limit = _physical_bytes() // 4
+
+    def take(self, nbytes: int) -> npt.NDArray[np.uint8]:
+        """Memory of at least `nbytes`. Raises: MemoryError."""
+        size = size_class(nbytes)
+        with self._lock:
+            blocks = self._free.get(size)
+            if blocks:
+                self._cached_bytes -= size
+                return blocks.pop()
+        return _allocate_aligned(size)
+
+    def recycle(self, memory: npt.NDArray[np.uint8]) -> None:
+        """Keep a block for later, or let it go when too much is kept."""
+        with self._lock:
+            if self._cached_bytes + memory.nbytes <= self._limit:
+                self._cached_bytes += memory.nbytes
+                self._free.setdefault(memory.nbytes, []).append(memory)
+
+    def clear(self) -> int:
+        """Give all kept memory back to the system; tells how much it was."""
+        with self._lock:
+            freed, self._cached_bytes = self._cached_bytes, 0
+            self._free.clear()
+        return freed
+
+
+def size_class(nbytes: int) -> int:
+    """Sizes that blocks come in: multiples of 64 bytes, and four to each power of two above 1 KiB."""
+    step = max(1 << max(nbytes - 1, 0).bit_length() - 3 if nbytes > 1024 else 0, _ALIGNMENT)
+    return max(-(-nbytes // step), 1) * step
+
+
+def _allocate_aligned(size: int) -> npt.NDArray[np.uint8]:
+    raw = np.empty(size + _ALIGNMENT, np.uint8)
+    start = -raw.ctypes.data % _ALIGNMENT
+    return raw[start : start + size]
+
+
+def _physical_bytes() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+# --- threads -------------------------------------------------------------------------------------
+
+
+class _Job:
+    """One launch in progress: ranges of program instances that threads take in turn."""
+
+    def __init__(self, entry: Any, slots: int, total: int, step: int) -> None:
+        self._entry = entry
+        self._slots = slots
+        self._total = total
+        self._step = step
+        self._starts = itertools.count(0, step)
+        self._lock = threading.Lock()
+        self._active = 0
+        self._is_closed = False
+        self._is_over = threading.Event()
+
+    def work(self) -> None:
+        """Run ranges until none is left."""
+        for start in self._starts:
+            if start >= self._total:
+                return
+            self._entry(self._slots, start, min(start + self._step, self._total))
+
+    def help(self) -> None:
+        """A worker's turn: like `work`, unless the job is over already."""
+        with self._lock:
+            if self._is_closed:
+                return
+            self._active += 1
+        self.work()
+        with self._lock:
+            self._active -= 1
+            if self._is_closed and self._active == 0:
+                self._is_over.set()
+
+    def finish(self) -> None:
+        """Wait for the workers still at it; late ones find the job closed."""
+        with self._lock:
+            self._is_closed = True
+            if self._active == 0:
+                return
+        self._is_over.wait()
+
+
+class _Workers:
+    """Daemon threads that help with jobs."""
+
+    def __init__(self) -> None:
+        self._jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._count = 0
+
+    def call(self, job: _Job, count: int) -> None:
+        """Ask `count` workers to help with `job`."""
+        with self._lock:
+            for _ in range(count - self._count):
+                name = f"lazyblock-worker-{self._count}"
+                threading.Thread(target=self._run, name=name, daemon=True).start()
+                self._count += 1
+        for _ in range(count):
+            self._jobs.put(job)
+
+    def _run(self) -> None:
+        while True:
+            self._jobs.get().help()
+
+
+_workers = _Workers()
+
+
+def _forget_workers() -> None:
+    """Threads do not survive a fork."""
+    global _workers
+    _workers = _Workers()
+
+
+os.register_at_fork(after_in_child=_forget_workers)
+
+
+# --- the device ----------------------------------------------------------------------------------
+
+
+class CpuKernel(LoadedKernel):
+    """A function of an object file, with the library that keeps its code alive."""
+
+    def __init__(self, name: str, address: int, library: Any) -> None:
+        self.name = name
+        self.resources = Resources()
+        self.entry = _Entry(address)
+        self._library = library
+
+
+class CpuDevice(Device):
+    """The processor this process runs on. There is one: making it again gives the same."""
+
+    _only: CpuDevice | None = None
+
+    def __new__(cls) -> CpuDevice:
+        if cls._only is None:
+            cls._only = super().__new__(cls)
+            cls._only.name = "cpu"
+            cls._only._pool = _Pool()
+        return cls._only
+
+    _pool: _Pool
+
+    @functools.cached_property
+    def target(self) -> Any:
+        """Description of the processor."""
+        return optimize.host_target()
+
+    def allocate(self, nbytes: int) -> Buffer:
+        try:
+            memory = self._pool.take(nbytes)
+        except MemoryError:
+            freed = self._pool.clear()
+            try:
+                memory = self._pool.take(nbytes)
+            except MemoryError:
+                raise OutOfResourcesError(
+                    f"Cannot allocate {nbytes} bytes on 'cpu'.",
+                    note=f"{freed} bytes of cached memory were given back first.",
+                ) from None
+        return CpuBuffer(self, memory.ctypes.data, nbytes, memory, self._pool)
+
+    def from_host(self, array: npt.NDArray[Any]) -> Buffer:
+        buffer = self.allocate(array.nbytes)
+        strides = contiguous_strides(array.shape)
+        self._view(buffer, 0, array.dtype, array.shape, strides, is_read_only=False)[...] = array
+        return buffer
+
+    def to_host(
+        self,
+        buffer: Buffer,
+        offset: int,
+        dtype: DType,
+        shape: Sequence[int],
+        strides: Sequence[int],
+    ) -> npt.NDArray[Any]:
+        return self._view(buffer, offset, dtype, shape, strides, is_read_only=True)
+
+    def _view(
+        self,
+        buffer: Buffer,
+        offset: int,
+        dtype: DType,
+        shape: Sequence[int],
+        strides: Sequence[int],
+        is_read_only: bool,
+    ) -> npt.NDArray[Any]:
+        assert isinstance(buffer, CpuBuffer)
+        pointer = buffer.pointer + offset * dtype.itemsize
+        window = _Window(buffer, pointer, dtype.itemsize, shape, strides, is_read_only)
+        return np.asarray(window).view(dtype)
+
+    def load(self, image: bytes, name: str, num_threads: int, shared_bytes: int) -> LoadedKernel:
+        try:
+            address, library = optimize.link(image, name)
+        except RuntimeError as error:
+            raise LaunchError(f"Kernel '{name}' could not be loaded: {error}") from error
+        return CpuKernel(name, address, library)
+
+    def launch(self, kernel: LoadedKernel, grid: Grid, slots: bytearray, work: int) -> None:
+        assert isinstance(kernel, CpuKernel)
+        total = math.prod(grid)
+        _GRID.pack_into(slots, len(slots) - _GRID.size, *grid)
+        window = (ctypes.c_char * len(slots)).from_buffer(slots)
+        address = ctypes.addressof(window)
+        num_threads = config.current.num_threads or self.target.num_units
+        if work < _SMALL_WORK or total == 1 or num_threads == 1:
+            kernel.entry(address, 0, total)
+            return
+        step = max(total // (num_threads * _RANGES_PER_THREAD), 1)
+        job = _Job(kernel.entry, address, total, step)
+        _workers.call(job, min(num_threads, total) - 1)
+        job.work()
+        job.finish()
+
+    def synchronize(self) -> None:
+        pass
+
+
+def alias(array: npt.NDArray[Any]) -> Buffer:
+    """A buffer over a NumPy array's own memory, from its first element on."""
+    return CpuBuffer(CpuDevice(), array.ctypes.data, array.nbytes, array)
