@@ -19,9 +19,10 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -38,18 +39,20 @@ from lazyblock.fusion.planner import plan_fusion
 from lazyblock.fusion.printer import explain_plan, print_plan
 from lazyblock.fusion.storage import find_storage
 from lazyblock.graph import build
-from lazyblock.graph.attrs import InputAttrs
+from lazyblock.graph.attrs import InputAttrs, Placeholder
 from lazyblock.graph.fingerprint import fingerprint
-from lazyblock.graph.node import Node
+from lazyblock.graph.node import Node, make_node
 from lazyblock.graph.ops import Op
 from lazyblock.graph.passes import GRAPH_PASSES
 from lazyblock.graph.passes.split_reductions import split_reductions
 from lazyblock.graph.printer import print_graph
+from lazyblock.graph.rewrite import replace_nodes
 from lazyblock.graph.verify import verify_graph
 from lazyblock.language.unparse import unparse
-from lazyblock.shapes import Strides
+from lazyblock.shapes import Shape, Strides
 from lazyblock.source import user_line
 from lazyblock.target import Target
+from lazyblock.tiler import types as block_types
 from lazyblock.tiler.ir import Program
 from lazyblock.tiler.lower.group import lower_group
 from lazyblock.tiler.lowered import ArrayArgument, ConstantArgument, LoweredKernel, SizeArgument
@@ -60,7 +63,6 @@ from lazyblock.tiler.passes.fold_constants import fold_constants
 from lazyblock.tiler.passes.legalise_half import legalise_half
 from lazyblock.tiler.passes.version_masks import version_masks
 from lazyblock.tiler.printer import print_program
-from lazyblock.tiler import types as block_types
 from lazyblock.tiler.verify import verify_program
 
 NDArray = npt.NDArray[Any]
@@ -85,6 +87,7 @@ _MOST_PLANS = 4096
 
 _plans: OrderedDict[Hashable, _Plan] = OrderedDict()
 _plans_lock = threading.Lock()
+_made_by: WeakKeyDictionary[Node, _Plan] = WeakKeyDictionary()  # for looking at evaluated arrays
 
 
 @dataclass(frozen=True)
@@ -130,11 +133,13 @@ class Kernel:
 
 @dataclass(frozen=True)
 class _Result:
-    """How an output lies in a result's memory: array number in `Executable.results`."""
+    """An output: which of `Executable.results` holds it, and how."""
 
-    result: int
-    offset: int
+    number: int
+    shape: Shape
+    dtype: dtypes.DType
     strides: Strides
+    offset: int
 
 
 @dataclass(frozen=True)
@@ -219,19 +224,24 @@ def evaluate(outputs: Sequence[Node], reason: str) -> list[Node]:
     key, leaves = fingerprint(pending)
     device = _device_of(leaves)
     plan = _find_plan(key, pending, leaves, device)
-    done = dict(zip(pending, _run(plan, pending, leaves), strict=True))
+    results = _run(plan, [_leaf_value(leaf) for leaf in leaves])
+    done = dict(zip(pending, results, strict=True))
     if events.is_observed():
         count = len(plan.compiled)
         events.emit(events.Evaluation(reason, str(user_line()), count))
     return [done.get(node, node) for node in outputs]
 
 
-def _run(plan: _Plan, outputs: Sequence[Node], leaves: Sequence[Node]) -> list[Node]:
-    buffers = plan.executable.run([_leaf_value(leaf) for leaf in leaves])
-    return [
-        build.input_array(buffers[r.result], node.shape, node.dtype, r.strides, r.offset)
-        for node, r in zip(outputs, plan.results, strict=True)
-    ]
+def _run(plan: _Plan, leaves: Sequence[Any]) -> list[Node]:
+    buffers = plan.executable.run(leaves)
+    results = []
+    for result in plan.results:
+        storage = buffers[result.number]
+        results.append(
+            build.input_array(storage, result.shape, result.dtype, result.strides, result.offset)
+        )
+        _made_by[results[-1]] = plan
+    return results
 
 
 def _leaf_value(leaf: Node) -> Any:
@@ -256,9 +266,10 @@ def _explain(plan: _Plan) -> str:
 
 
 def _plan_of(outputs: Sequence[Node]) -> _Plan | None:
+    """The plan that computes `outputs`, or that has computed them already."""
     pending = [node for node in dict.fromkeys(outputs) if node.op is not Op.INPUT]
     if not pending:
-        return None
+        return next((_made_by[node] for node in outputs if node in _made_by), None)
     key, leaves = fingerprint(pending)
     return _find_plan(key, pending, leaves, _device_of(leaves))
 
@@ -266,50 +277,38 @@ def _plan_of(outputs: Sequence[Node]) -> _Plan | None:
 class Frozen:
     """An expression planned once, called with new data of the same shapes and dtypes.
 
-    inputs: the INPUT nodes it was frozen with, in calling order.
+    inputs: INPUT nodes without data, laid out as the arrays of a call must be, in calling order.
     """
 
     def __init__(self, outputs: Sequence[Node], inputs: Sequence[Node] | None = None) -> None:
-        self.outputs = tuple(outputs)
+        if inputs is None:
+            inputs = [leaf for leaf in fingerprint(outputs)[1] if leaf.op is Op.INPUT]
+        position = {node: number for number, node in enumerate(inputs)}
         computed = [node for node in dict.fromkeys(outputs) if node.op is not Op.INPUT]
-        _, leaves = fingerprint([*computed, *outputs])
-        arrays = [leaf for leaf in leaves if leaf.op is Op.INPUT]
-        self.inputs = tuple(arrays if inputs is None else inputs)
-        position = {node: i for i, node in enumerate(self.inputs)}
-        _, plan_leaves = fingerprint(computed)
-        self._sources = [position.get(leaf, _leaf_value(leaf)) for leaf in plan_leaves]
-        self._plan = _plan_of(computed)
-        self._computed = {node: number for number, node in enumerate(computed)}
+        key, leaves = fingerprint(computed)
+        self.inputs = tuple(_without_data(node) for node in inputs)
+        self._plan = _find_plan(key, computed, leaves, _device_of(inputs or leaves))
+        self._sources = [position.get(leaf, _leaf_value(leaf)) for leaf in leaves]
+        # an output is a result of the plan (number >= 0) or an input handed through (~number)
+        number = {node: result for result, node in enumerate(computed)}
+        self._outputs = [number[n] if n in number else ~position[n] for n in outputs]
 
     def __call__(self, inputs: Sequence[Node]) -> list[Node]:
         """Run on new INPUT nodes laid out like `self.inputs`; gives evaluated nodes."""
-        done = self._launch(inputs) if self._plan else []
-        return [
-            done[self._computed[node]]
-            if node in self._computed
-            else inputs[self.inputs.index(node)]
-            for node in self.outputs
-        ]
-
-    def _launch(self, inputs: Sequence[Node]) -> list[Node]:
-        assert self._plan is not None
         leaves = [
             _leaf_value(inputs[source]) if isinstance(source, int) else source
             for source in self._sources
         ]
-        buffers = self._plan.executable.run(leaves)
-        return [
-            build.input_array(buffers[r.result], node.shape, node.dtype, r.strides, r.offset)
-            for node, r in zip(self._computed, self._plan.results, strict=True)
-        ]
+        done = _run(self._plan, leaves)
+        return [done[n] if n >= 0 else inputs[~n] for n in self._outputs]
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        return self._plan.kernels if self._plan else ()
+        return self._plan.kernels
 
     def explain(self) -> str:
         """What is fused into which kernel and why, bytes, flops."""
-        return _explain(self._plan) if self._plan else "nothing to compute\n"
+        return _explain(self._plan)
 
 
 freeze = Frozen
@@ -348,13 +347,21 @@ def _find_plan(
 
 def _make_plan(outputs: Sequence[Node], leaves: Sequence[Node], device: Device) -> _Plan:
     target = device.target
+    placeholders = [_without_data(leaf) for leaf in leaves]  # a plan keeps no arrays alive
+    outputs = replace_nodes(outputs, dict(zip(leaves, placeholders, strict=True)))
     fusion = plan_fusion(_simplify(outputs, target))
     stored = frozenset(node for group in fusion.groups for node in group.stored)
     lowered = tuple(_tidy(lower_group(group, stored, target)) for group in fusion.groups)
     compiled = tuple(_compile(low.program, target) for low in lowered)
     _report(outputs, fusion, compiled)
-    executable, results = _assemble(fusion, lowered, compiled, leaves, device)
+    executable, results = _assemble(fusion, lowered, compiled, placeholders, device)
     return _Plan(fusion, lowered, compiled, executable, results)
+
+
+def _without_data(leaf: Node) -> Node:
+    if not isinstance(leaf.attrs, InputAttrs):
+        return leaf
+    return make_node(leaf.op, (), replace(leaf.attrs, storage=Placeholder()), leaf.line)
 
 
 def _simplify(outputs: Sequence[Node], target: Target) -> list[Node]:
@@ -371,7 +378,7 @@ def _simplify(outputs: Sequence[Node], target: Target) -> list[Node]:
 
 def _tidy(lowered: LoweredKernel) -> LoweredKernel:
     program = _run_passes(lowered.program, TIDY_PASSES)
-    return LoweredKernel(**{**vars(lowered), "program": program})
+    return replace(lowered, program=program)
 
 
 def _run_passes(program: Program, passes: Sequence[BlockPass]) -> Program:
@@ -448,7 +455,11 @@ def _assemble(
                 tuple(n for n in done if n not in kept),
             )
         )
-    results = tuple(_Result(kept.index(number[s.base]), s.offset, s.strides) for s in storages if s)
+    results = tuple(
+        _Result(kept.index(number[s.base]), node.shape, node.dtype, s.strides, s.offset)
+        for node, s in zip(fusion.outputs, storages, strict=True)
+        if s
+    )
     return Executable(device, tuple(steps), len(number), tuple(kept)), results
 
 

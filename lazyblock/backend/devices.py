@@ -45,7 +45,10 @@ def _open(name: str) -> Device:
 def _open_cuda(number: int) -> Device:
     if not cuda.is_available():
         raise DeviceError(f"There is no device 'cuda:{number}': {cuda.describe_missing()}.")
-    return cuda.CudaDevice(number)
+    found = cuda.cuda_devices()
+    if number >= len(found):
+        raise DeviceError(f"There is no device 'cuda:{number}', only {len(found)} GPUs.")
+    return found[number]
 
 
 def alias_host(array: npt.NDArray[Any]) -> Buffer:

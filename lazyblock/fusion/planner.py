@@ -17,8 +17,9 @@ from dataclasses import dataclass, field
 
 from lazyblock import config
 from lazyblock.fusion import cost
-from lazyblock.fusion.legality import check_placement, placements, walk_reads
+from lazyblock.fusion.legality import check_placement, placements
 from lazyblock.fusion.plan import FusionGroup, FusionPlan, IterationSpace, Reason, Verdict
+from lazyblock.fusion.reads import walk_reads
 from lazyblock.fusion.storage import find_storage, needed_in_memory
 from lazyblock.graph.attrs import ReduceAttrs
 from lazyblock.graph.index_map import IndexMap

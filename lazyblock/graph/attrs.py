@@ -18,6 +18,14 @@ class Storage(Protocol):
     nbytes: int
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Placeholder:
+    """Stands for memory that is known when a plan runs."""
+
+    device: Any = None
+    nbytes: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class NoAttrs:
     """Of ops without settings."""

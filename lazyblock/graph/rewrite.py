@@ -6,7 +6,7 @@ exact. Passes under `passes/` are such tables.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from lazyblock.graph.node import Node, make_node
@@ -36,6 +36,15 @@ def rewrite(outputs: Sequence[Node], rules: Sequence[Rule]) -> list[Node]:
     new: dict[Node, Node] = {}
     for node in topological(outputs):
         new[node] = _settle(with_inputs(node, [new[operand] for operand in node.inputs]), by_op)
+    return [new[node] for node in outputs]
+
+
+def replace_nodes(outputs: Sequence[Node], replacements: Mapping[Node, Node]) -> list[Node]:
+    """The graph below `outputs` with some nodes replaced."""
+    new: dict[Node, Node] = dict(replacements)
+    for node in topological(outputs):
+        if node not in new:
+            new[node] = with_inputs(node, [new[operand] for operand in node.inputs])
     return [new[node] for node in outputs]
 
 

@@ -7,6 +7,7 @@ get operands of one dtype; what NumPy does on bools and ints by other loops is d
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -70,9 +71,9 @@ class Function:
         if result is not None:
             return result
         rule = self._rules[ops.kind_of(loop[0])]
-        if isinstance(rule, Op) and kinds == loop[:-1]:
-            self._direct[kinds] = rule
         nodes = [as_node(x, dtype) for x, dtype in zip(operands, loop, strict=False)]
+        if isinstance(rule, Op) and all(map(is_, nodes, operands)):
+            self._direct[kinds] = rule
         return build.elementwise(rule, *nodes) if isinstance(rule, Op) else rule(*nodes)
 
 
@@ -150,10 +151,12 @@ def _compare_signs(op: Op, left: Node, right: Node) -> Node:
 def _power_shortcut(operands: tuple[Any, ...], loop: tuple[DType, ...]) -> Node | None:
     """NumPy's fast paths for scalar exponents."""
     base, exponent = operands
+    if isinstance(exponent, Node) and exponent.op is Op.CONSTANT:
+        exponent = build.constant_value(exponent).item()
     if not isinstance(base, Node) or isinstance(exponent, Node):
         return None
     is_float = dtypes.is_floating(loop[0])
-    if not is_float and exponent < 0:
+    if dtypes.is_signed(loop[0]) and exponent < 0:
         raise ValueRangeError("Integers to negative integer powers are not allowed.")
     x = build.cast(base, loop[0])
     fast = _FLOAT_POWERS.get(exponent) if is_float else _INTEGER_POWERS.get(exponent)
@@ -236,6 +239,10 @@ def _clip(x: Node, low: Node, high: Node) -> Node:
     return FUNCTIONS["minimum"](FUNCTIONS["maximum"](x, low), high)
 
 
+def _logical(op: Op) -> Lowering:
+    return lambda *nodes: build.elementwise(op, *(build.cast(x, dtypes.bool_) for x in nodes))
+
+
 # Rows: name -> rules. The dtype rule is that of NumPy's ufunc of the name.
 
 _PLAIN = """
@@ -268,10 +275,10 @@ _ROWS: dict[str, Rule | Rules] = {
     "trunc": {"biu": _identity, "f": Op.TRUNC},
     "square": _square,
     "reciprocal": {"iu": _integer_inverse, "f": _inverse},
-    "logical_and": Op.BITWISE_AND,
-    "logical_or": Op.BITWISE_OR,
-    "logical_xor": Op.BITWISE_XOR,
-    "logical_not": Op.INVERT,
+    "logical_and": _logical(Op.BITWISE_AND),
+    "logical_or": _logical(Op.BITWISE_OR),
+    "logical_xor": _logical(Op.BITWISE_XOR),
+    "logical_not": _logical(Op.INVERT),
     "degrees": _scaled(_degrees_per_radian),
     "rad2deg": _scaled(_degrees_per_radian),
     "radians": _scaled(_radians_per_degree),

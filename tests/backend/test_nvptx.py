@@ -3,9 +3,56 @@
 import numpy as np
 import pytest
 
+from lazyblock.backend.llvm.nvptx import emit_nvptx
+from lazyblock.errors import OutOfResourcesError, UnsupportedError
+from lazyblock.target import cuda_target
+from lazyblock.tiler import ops
+from lazyblock.tiler.builder import Builder
 from lazyblock.tiler.interpret import interpret
-from tests.backend.kernels import CASES, expect
+from lazyblock.tiler.ir import walk
+from lazyblock.tiler.types import float32, int32
+from tests.backend.kernels import (
+    CASES,
+    argmax,
+    axpy,
+    expect,
+    in_place_reverse,
+    layer_norm,
+    pointer,
+    reductions_in_loop,
+    row_softmax,
+)
 from tests.backend.thread_simulator import simulate
+from tests.helpers.programs import GRID, ZOO, copy_arguments, make_arguments, random_program
+
+TARGET = cuda_target("sm_90a")
+
+
+def emit(make):
+    return emit_nvptx(make(np.random.default_rng(0)).program, TARGET)
+
+
+def count_barriers(kernel):
+    return kernel.llvm.count("call void @lazyblock.barrier()")
+
+
+def assert_same_as_interpreter(program, arguments, grid):
+    actual, expected = copy_arguments(arguments), copy_arguments(arguments)
+    interpret(program, expected, grid)
+    simulate(program, actual, grid)
+    for left, right in zip(actual, expected, strict=True):
+        np.testing.assert_array_equal(left, right)
+
+
+def uses_halves(program):
+    return any("f16" in str(value.type) for op in walk(program.body) for value in op.operands_flat)
+
+
+def uses_maths(program):
+    return any(isinstance(op, ops.Math) for op in walk(program.body))
+
+
+# --- the same results ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -13,3 +60,126 @@ def test_simulated_threads_agree_with_the_interpreter(name):
     case = CASES[name](np.random.default_rng(1))
     for actual, expected in zip(expect(case, simulate), expect(case, interpret), strict=True):
         np.testing.assert_array_equal(actual, expected)
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_zoo_agrees_with_the_interpreter(name):
+    program = ZOO[name]()
+    if uses_maths(program):
+        pytest.skip("maths must be expanded first")
+    assert_same_as_interpreter(program, make_arguments(program, np.random.default_rng(0)), GRID)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_programs_agree_with_the_interpreter(seed):
+    rng = np.random.default_rng(seed)
+    programs = iter(lambda: random_program(rng), None)
+    program = next(program for program in programs if not uses_halves(program))
+    program.num_warps = int(rng.choice([1, 2]))
+    assert_same_as_interpreter(program, make_arguments(program, rng), (2, 1, 1))
+
+
+# --- barriers and shared memory ------------------------------------------------------------------
+
+
+def test_elementwise_kernels_need_no_barrier():
+    kernel = emit(axpy())
+    assert count_barriers(kernel) == 0
+    assert kernel.shared_bytes == 0
+
+
+def test_reductions_in_turn_need_one_barrier_each():
+    kernel = emit(row_softmax(4096, 4096, 8, 16))
+    assert count_barriers(kernel) == 2
+    assert kernel.shared_bytes == 2 * 8 * 4
+
+
+def test_reductions_within_a_warp_need_no_barrier():
+    assert count_barriers(emit(layer_norm(8, 64, 2))) == 0
+
+
+def test_values_reduced_together_share_a_barrier():
+    kernel = emit(argmax(256, 4))
+    assert count_barriers(kernel) == 1
+    assert kernel.shared_bytes == 4 * 4 + 4 * 8
+
+
+def test_a_loop_with_reductions_waits_once_more_per_iteration():
+    assert count_barriers(emit(reductions_in_loop())) == 4
+
+
+def test_reading_and_writing_one_array_across_threads_waits():
+    assert count_barriers(emit(in_place_reverse())) == 1
+
+
+def test_updating_in_place_does_not_wait():
+    b = Builder("update", num_warps=4)
+    x = pointer(b, "x")
+    place = b.add_pointer(x, b.arange(0, 512))
+    b.store(place, b.mul(b.load(place), 2.0))
+    assert count_barriers(emit_nvptx(b.finish(), TARGET)) == 0
+
+
+# --- the frame -----------------------------------------------------------------------------------
+
+
+def test_parameters_state_alignment_and_aliasing():
+    program = axpy()(np.random.default_rng(0)).program
+    assert "noalias" not in emit_nvptx(program, TARGET).llvm
+    program.noalias = True
+    text = emit_nvptx(program, TARGET).llvm
+    reads = "ptr addrspace(1) align 16 noalias readonly %p0"
+    writes = "ptr addrspace(1) align 16 noalias %p2, i32 %p3"
+    assert reads in text
+    assert writes in text
+
+
+def test_kernel_names_are_identifiers():
+    b = Builder("<lambda>.f-1", num_warps=2)
+    kernel = emit_nvptx(b.finish(), TARGET)
+    assert kernel.name == "_lambda__f_1"
+    assert kernel.num_threads == 64
+    assert 'ptx_kernel void @_lambda__f_1() nounwind "nvvm.reqntid"="64"' in kernel.llvm
+
+
+def test_long_chains_do_not_recurse():
+    b = Builder("chain", num_warps=1)
+    x = pointer(b, "x")
+    place = b.add_pointer(x, b.arange(0, 32))
+    value = b.load(place)
+    for _ in range(3000):
+        value = b.add(value, 1.0)
+    b.store(place, value)
+    assert emit_nvptx(b.finish(), TARGET).llvm.count("fadd") == 3000
+
+
+def test_equal_elements_are_computed_once():
+    b = Builder("splats", num_warps=1)
+    out, n = pointer(b, "out"), b.parameter("n", float32)
+    wide = b.add(b.broadcast_to(n, (256,)), 1.0)
+    b.store(b.add_pointer(out, b.arange(0, 256)), wide)
+    assert emit_nvptx(b.finish(), TARGET).llvm.count("fadd") == 1
+
+
+def test_too_many_threads_are_refused():
+    with pytest.raises(OutOfResourcesError, match="wants 2048 threads, sm_90a has 1024"):
+        emit_nvptx(Builder("wide", num_warps=64).finish(), TARGET)
+
+
+def test_too_much_shared_memory_is_refused():
+    b = Builder("large", num_warps=8)
+    x, out = pointer(b, "x", int32), pointer(b, "out", int32)
+    shape = (256, 256)
+    offsets = b.reshape(b.arange(0, 1 << 16), shape)
+    value = b.transpose(b.load(b.add_pointer(x, offsets)), (1, 0))
+    b.store(b.add_pointer(out, offsets), value)
+    with pytest.raises(OutOfResourcesError, match=r"'large' wants 263,168 bytes of shared memory"):
+        emit_nvptx(b.finish(), TARGET)
+
+
+def test_maths_must_be_expanded_first():
+    b = Builder("maths", num_warps=1)
+    place = b.add_pointer(pointer(b, "x"), b.arange(0, 32))
+    b.store(place, b.math("exp", b.load(place)))
+    with pytest.raises(UnsupportedError, match="'math'"):
+        emit_nvptx(b.finish(), TARGET)

@@ -16,6 +16,7 @@ from tests.backend.kernels import (
     gelu_like,
     half_to_float,
     row_softmax,
+    transpose_values,
     transposed_add,
 )
 from tests.helpers.ptxas import assemble
@@ -74,6 +75,12 @@ def test_transposed_operand_is_read_along_its_own_axis():
     ptx = compile_case(transposed_add(32, 2))
     assert count(r"ld\.global", ptx) == count(r"ld\.global\.v4", ptx) == 8
     assert count(r"bar\.sync", ptx) == 1
+
+
+def test_transposed_value_is_read_and_written_coalesced():
+    ptx = compile_case(transpose_values(32, 32))
+    assert count(r"ld\.global", ptx) == count(r"ld\.global\.v4", ptx)
+    assert count(r"st\.global", ptx) == count(r"st\.global\.v4", ptx)
 
 
 def test_arithmetic_is_ieee_and_is_not_contracted():

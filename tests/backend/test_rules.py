@@ -115,7 +115,9 @@ def test_select(scalar, shape):
 def test_fma_rounds_once(scalar, shape):
     rng = np.random.default_rng(4)
     a, b_, c = (samples(scalar, rng, 512)[n:] for n in (0, 5, 11))
-    check(shape, [scalar] * 3, scalar, lambda b, x, y, z: b.fma(x, y, z), a[:448], b_[:448], c[:448])
+    check(
+        shape, [scalar] * 3, scalar, lambda b, x, y, z: b.fma(x, y, z), a[:448], b_[:448], c[:448]
+    )
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)

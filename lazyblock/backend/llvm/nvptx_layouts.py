@@ -143,7 +143,7 @@ class LayoutPlan:
                     self._request(op.operands_flat, self._heard(op.result))
                 case _ if op.has(Trait.ELEMENTWISE):
                     self._request(op.operands_flat, self._heard(op.result))
-                case _ if isinstance(op, _SHAPE_OPS):
+                case _ if isinstance(op, _SHAPE_OPS) and not _is_real_transpose(op):
                     priority, layout = self._heard(op.result)
                     self._request([op.value], _Request(priority, backward(op, layout)))
 
@@ -219,6 +219,11 @@ def backward(op: Any, layout: LinearLayout) -> LinearLayout:
             return layout
     assert isinstance(op, ops.Reshape)
     return layout.reshape(op.value.shape)
+
+
+def _is_real_transpose(op: Op) -> bool:
+    """Whether elements move: what is transposed stays coalesced, and is converted after."""
+    return isinstance(op, ops.Transpose) and sum(extent > 1 for extent in op.value.shape) > 1
 
 
 # --- anchors -------------------------------------------------------------------------------------

@@ -15,8 +15,8 @@ from collections import ChainMap
 from collections.abc import Callable, Iterable, MutableMapping, Sequence
 from dataclasses import dataclass
 
-from lazyblock.fusion.legality import is_per_row, operand_maps, walk_reads
 from lazyblock.fusion.plan import FusionGroup
+from lazyblock.fusion.reads import is_per_row, operand_maps, walk_reads
 from lazyblock.fusion.storage import find_storage
 from lazyblock.graph import index_map
 from lazyblock.graph.attrs import ReduceAttrs
