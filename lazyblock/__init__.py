@@ -19,7 +19,6 @@ from lazyblock.dtypes import (
     uint32,
     uint64,
 )
-from lazyblock.pipeline import default_device
 from lazyblock.shapes import cdiv, next_power_of_2
 from lazyblock.tracer.array import Array
 from lazyblock.tracer.compiled import compile
@@ -27,6 +26,7 @@ from lazyblock.tracer.creation import (
     arange,
     array,
     asarray,
+    default_device,
     empty,
     empty_like,
     eye,

@@ -22,9 +22,12 @@ class SourceLine(NamedTuple):
 UNKNOWN = SourceLine("<unknown>", 0)
 
 
-def user_line() -> SourceLine:
-    """Give the innermost frame that is not lazyblock's own (nor NumPy's dispatch)."""
-    frame = sys._getframe(1)
+def user_line(skip: int = 1) -> SourceLine:
+    """Give the innermost frame that is not lazyblock's own; `skip` frames are known to be."""
+    try:
+        frame = sys._getframe(skip)
+    except ValueError:  # the stack is not that deep
+        frame = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
         if not file.startswith(_PACKAGE):

@@ -26,9 +26,9 @@ class Placeholder:
     nbytes: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class NoAttrs:
-    """Of ops without settings."""
+    """Of ops without settings; there is one, `NO_ATTRS`."""
 
 
 @dataclass(frozen=True, slots=True)

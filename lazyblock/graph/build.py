@@ -118,11 +118,8 @@ def reduce_keepdims(kind: ReduceKind, operand: Node, axes: tuple[int, ...]) -> N
 
 
 def _broadcast(op: Op, operands: tuple[Node, ...]) -> tuple[Node, ...]:
-    first = operands[0].shape
-    for node in operands:
-        if node.shape != first:
-            break
-    else:
+    wide = [node.shape for node in operands if node.shape]
+    if not wide or wide.count(wide[0]) == len(wide):
         return operands
     shape = broadcast_shapes(*(node.shape for node in operands), operation=op.value)
     return tuple(node if node.shape == () else broadcast_to(node, shape) for node in operands)

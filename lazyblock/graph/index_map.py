@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 from lazyblock.shapes import Shape
 
@@ -94,7 +94,7 @@ def from_axes(axes: Sequence[int | None], rank: int) -> IndexMap:
     return IndexMap((0,) * len(rows), rows, rank)
 
 
-@lru_cache(maxsize=None)
+@cache
 def identity(rank: int) -> IndexMap:
     return from_axes(range(rank), rank)
 

@@ -30,8 +30,8 @@ def _elementwise(op: Op, inputs: tuple[Node, ...]) -> Inferred:
         if node.dtype is not dtype and node.dtype != dtype:
             listed = [str(node.dtype) for node in inputs]
             raise DTypeError(f"Operands of '{op.value}' have dtypes {listed}.")
-        if node.shape != shape:
-            shape = _common_shape(op, inputs)
+        if node.shape != shape and node.shape:
+            shape = _common_shape(op, inputs) if shape else node.shape
     result = _RESULT_DTYPE.get((op, dtype))
     if result is None:
         raise DTypeError(f"'{op.value}' is not supported for dtype {dtype}.")

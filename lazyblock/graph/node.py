@@ -53,6 +53,7 @@ class Node:
         return f"Node({self.op.value}: {self.dtype}{list(self.shape)})"
 
 
+_OWN_FRAMES = 3  # user_line, make_node and a constructor of build.py
 _table: WeakValueDictionary[Any, Node] = WeakValueDictionary()
 
 
@@ -63,6 +64,6 @@ def make_node(
     key = (op, inputs, attrs)
     node = _table.get(key)
     if node is None:
-        node = Node(op, inputs, attrs, line or user_line())
+        node = Node(op, inputs, attrs, line or user_line(_OWN_FRAMES))
         _table[key] = node
     return node

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from lazyblock import dtypes, pipeline
+from lazyblock import dtypes
 from lazyblock.dtypes import DType
 from lazyblock.errors import (
     DeviceError,
@@ -35,6 +35,7 @@ from lazyblock.tracer.functions import FUNCTIONS, Function
 from lazyblock.tracer.indexing import basic_index
 from lazyblock.tracer.operands import Operand, as_node, can_cast_same_kind, is_out_of_range
 from lazyblock.tracer.protocols import NumPyProtocols, namespace
+from lazyblock.tracer.stages import pipeline
 from lazyblock.tracer.views import View, whole
 
 NDArray = npt.NDArray[Any]
@@ -54,6 +55,10 @@ def _operator(name: str) -> Callable[[Array, Any], Array]:
     function = FUNCTIONS[name]
 
     def operator(self: Array, other: Any) -> Array:
+        if type(other) is Array and self._view is None and other._view is None:  # for speed
+            left, right = self._cell, other._cell
+            if left.device is right.device:
+                return Array(Cell(function.of_two(left.node, right.node), left.device))
         return record(function, self, other)
 
     return operator

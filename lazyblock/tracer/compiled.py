@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from lazyblock import config, pipeline
+from lazyblock import config
 from lazyblock.errors import DTypeError, ShapeError, UnsupportedError, ValueRangeError
 from lazyblock.graph import build
 from lazyblock.graph.attrs import InputAttrs
@@ -24,6 +24,7 @@ from lazyblock.graph.rewrite import with_inputs
 from lazyblock.graph.traverse import topological
 from lazyblock.tracer.array import Array, Cell, from_host
 from lazyblock.tracer.evaluation import forbid_eval
+from lazyblock.tracer.stages import pipeline
 
 _TRACING = "while 'lb.compile' traces the function; results may not steer Python code"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lazyblock import dtypes, pipeline
+from lazyblock import dtypes
 from lazyblock.dtypes import DType
 from lazyblock.errors import DTypeError, ValueRangeError
 from lazyblock.graph import build
@@ -17,6 +17,12 @@ from lazyblock.shapes import Shape, as_shape
 from lazyblock.tracer.array import Array, Cell, from_host
 from lazyblock.tracer.functions import FUNCTIONS
 from lazyblock.tracer.operands import Operand, as_node
+from lazyblock.tracer.stages import pipeline
+
+
+def default_device() -> str:
+    """Name of the device that new arrays go to."""
+    return pipeline.default_device()
 
 
 def asarray(

@@ -13,10 +13,10 @@ from contextvars import ContextVar
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from lazyblock import pipeline
 from lazyblock.errors import EvaluationForbiddenError
 from lazyblock.graph.node import Node
 from lazyblock.source import user_line
+from lazyblock.tracer.stages import pipeline
 from lazyblock.tracer.views import is_input
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ get operands of one dtype; what NumPy does on bools and ints by other loops is d
 from __future__ import annotations
 
 from collections.abc import Callable
-from operator import is_
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from lazyblock import dtypes
 from lazyblock.dtypes import DType
 from lazyblock.errors import ValueRangeError
 from lazyblock.graph import build, ops
-from lazyblock.graph.node import Node
+from lazyblock.graph.node import Node, make_node
 from lazyblock.graph.ops import Op
 from lazyblock.shapes import broadcast_shapes
 from lazyblock.tracer.operands import (
@@ -25,7 +24,6 @@ from lazyblock.tracer.operands import (
     Resolver,
     as_node,
     is_out_of_range,
-    kind_of,
     resolve_like,
     resolve_together,
 )
@@ -43,7 +41,7 @@ class Function:
     shortcut: looks at the unconverted operands first, may give the result (scalar exponents...).
     """
 
-    __slots__ = ("_direct", "_rules", "name", "num_operands", "resolve", "shortcut")
+    __slots__ = ("_direct", "_loops", "_rules", "name", "num_operands", "resolve", "shortcut")
 
     def __init__(
         self,
@@ -59,22 +57,33 @@ class Function:
         self.shortcut = shortcut
         by_kinds = rules if isinstance(rules, dict) else {"biuf": rules}
         self._rules = {kind: rule for kinds, rule in by_kinds.items() for kind in kinds}
-        self._direct: dict[tuple[Kind, ...], Op] = {}  # dtypes that one op takes as they are
+        self._loops: dict[tuple[Kind, ...], tuple[tuple[DType, ...], Rule]] = {}
+        self._direct: dict[tuple[DType, DType], Op] = {}  # dtypes that one op takes as they are
 
     def __call__(self, *operands: Operand) -> Node:
-        kinds = tuple([x.dtype if type(x) is Node else kind_of(x) for x in operands])
-        op = self._direct.get(kinds)
-        if op is not None:
-            return build.elementwise(op, *operands)  # type: ignore[arg-type]
-        loop = self.resolve(*kinds)
+        kinds = tuple([x.dtype if type(x) is Node else type(x) for x in operands])
+        found = self._loops.get(kinds)
+        loop, rule = found if found else self._find_loop(kinds)
         result = self.shortcut(operands, loop) if self.shortcut else None
         if result is not None:
             return result
-        rule = self._rules[ops.kind_of(loop[0])]
         nodes = [as_node(x, dtype) for x, dtype in zip(operands, loop, strict=False)]
-        if isinstance(rule, Op) and all(map(is_, nodes, operands)):
-            self._direct[kinds] = rule
         return build.elementwise(rule, *nodes) if isinstance(rule, Op) else rule(*nodes)
+
+    def of_two(self, left: Node, right: Node) -> Node:
+        """As a call, faster for two nodes of one shape whose dtypes an op takes as they are."""
+        op = self._direct.get((left.dtype, right.dtype))
+        if op is None or left.shape != right.shape:
+            return self(left, right)
+        return make_node(op, (left, right))
+
+    def _find_loop(self, kinds: tuple[Kind, ...]) -> tuple[tuple[DType, ...], Rule]:
+        loop = self.resolve(*kinds)
+        rule = self._rules[ops.kind_of(loop[0])]
+        self._loops[kinds] = loop, rule
+        if isinstance(rule, Op) and len(kinds) == 2 and loop[0] == loop[1]:
+            self._direct[loop[0], loop[1]] = rule
+        return loop, rule
 
 
 def filled_like(value: Any, dtype: DType, *like: Node) -> Node:

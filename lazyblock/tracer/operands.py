@@ -7,7 +7,7 @@ know, takes the place of float16, and the two meet in float32.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import Any
 
@@ -23,11 +23,6 @@ Scalar = bool | int | float
 Operand = Node | Scalar
 Kind = DType | type  # of an operand: a dtype, or the type of a weak scalar
 Resolver = Callable[..., tuple[DType, ...]]  # kinds -> dtypes of the operands, then of the result
-
-
-def kind_of(operand: Operand) -> Kind:
-    """The dtype of a node, the type of a weak scalar."""
-    return operand.dtype if isinstance(operand, Node) else type(operand)
 
 
 def as_node(operand: Operand, dtype: DType) -> Node:
@@ -84,8 +79,14 @@ def is_out_of_range(operand: Any, dtype: DType) -> bool:
     """Whether `operand` is a Python int that integer `dtype` does not hold."""
     if type(operand) is not int or not dtypes.is_integer(dtype):
         return False
-    info = np.iinfo(dtype)
-    return not info.min <= operand <= info.max
+    low, high = _LIMITS[dtype]
+    return not low <= operand <= high
+
+
+_LIMITS = {
+    dtype: (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
+    for dtype in (*dtypes.SIGNED, *dtypes.UNSIGNED)
+}
 
 
 def can_cast_same_kind(source: DType, target: DType) -> bool:

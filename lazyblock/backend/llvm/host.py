@@ -144,6 +144,8 @@ class _Function:
         frame = _OpenRegion(region, frozenset(self._passed) if is_loop else None)
         self._open.append(frame)
         for op in region.ops:
+            if isinstance(op, (ops.Load, ops.Yield)) or op.regions:
+                self._flush()
             frame.following += 1
             self._op(op)
         self._flush()
@@ -152,8 +154,6 @@ class _Function:
         self.scope.tiles = outer
 
     def _op(self, op: Op) -> None:
-        if isinstance(op, ops.Load) or op.regions:
-            self._flush()
         match op:
             case ops.Store():
                 self._pending.append(op)
@@ -166,7 +166,7 @@ class _Function:
                 self._before_regions(op)
                 self._if(op)
             case ops.Yield():
-                self._flush()
+                pass
             case _ if is_deferred(op.result):
                 self._passed[op.result] = None
             case _:

@@ -482,11 +482,29 @@ def _resize(site: Site, value: str, to: ScalarType) -> str:
 def _from_float(site: Site, value: str, to: ScalarType) -> str:
     if to.is_floating:
         return site.convert("fpext" if to.bits == 64 else "fptrunc", value, to)
+    return (_saturate if site.target.is_gpu else _saturate_by_selects)(site, value, to)
+
+
+def _saturate(site: Site, value: str, to: ScalarType) -> str:
     kind = "fptosi" if to.is_signed else "fptoui"
     suffix = ".".join(mangled(llvm_scalar(e), site.width) for e in (to, site.element))
-    return site.emitter.call(
-        llvm_type(to, site.width), f"llvm.{kind}.sat.{suffix}", (site.type, value)
-    )
+    result = llvm_type(to, site.width)
+    return site.emitter.call(result, f"llvm.{kind}.sat.{suffix}", (site.type, value))
+
+
+def _saturate_by_selects(site: Site, value: str, to: ScalarType) -> str:
+    """Saturation in vectors; x86 would do LLVM's own lane by lane."""
+    lowest = -(1 << to.bits - 1) if to.is_signed else 0
+    highest = lowest + (1 << to.bits) - 1
+    is_high = site.do("fcmp oge", value, site.constant(float(highest + 1)))
+    is_above = site.do("fcmp oge", value, site.constant(float(lowest)))
+    is_low = site.do("fcmp olt", value, site.constant(float(lowest)))
+    masks, result = site.of(int1), site.of(to)
+    is_inside = masks.do("and", is_above, masks.do("xor", is_high, masks.constant(True)))
+    inside = site.select(is_inside, value, site.constant(0.0))
+    number = site.convert("fptosi" if to.is_signed else "fptoui", inside, to)
+    clipped = result.select(is_high, result.constant(highest), number)
+    return result.select(is_low, result.constant(lowest), clipped)
 
 
 def _from_half(site: Site, value: str) -> str:

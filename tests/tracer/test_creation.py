@@ -1,0 +1,105 @@
+"""Creation functions give NumPy's values, shapes and dtypes, and record constants."""
+
+import numpy as np
+import pytest
+
+import lazyblock as lb
+from lazyblock import errors
+from lazyblock.graph.ops import Op
+from lazyblock.graph.traverse import topological
+from tests.helpers.arrays import assert_equal_values, interpret_array
+
+CALLS = {
+    "zeros": [((3,), {}), ((2, 0), {"dtype": "int8"}), (4, {})],
+    "ones": [(((2, 3),), {}), ((), {"shape": ()})],
+    "full": [((3, 7), {}), (((2, 2), -0.0), {}), ((2, True), {}), ((2, 1.5), {"dtype": "int32"})],
+    "arange": [
+        ((5,), {}),
+        ((2, 9, 3), {}),
+        ((9, 2, -2), {}),
+        ((0.5, 2.0, 0.1), {}),
+        ((5,), {"dtype": "float32"}),
+        ((0.1, 3, 0.7), {"dtype": "float32"}),
+        ((0, 3, 0.7), {"dtype": "float16"}),
+        ((5, 1), {}),
+        ((1.0, 4), {}),
+        ((3,), {"dtype": "uint8"}),
+        ((-3, 3), {"dtype": "int16"}),
+    ],
+    "linspace": [
+        ((0, 1), {}),
+        ((0, 1, 7), {"dtype": "float32"}),
+        ((2, -3, 5), {"endpoint": False}),
+        ((1, 1, 4), {}),
+        ((0, 10, 4), {"dtype": "int32"}),
+        ((0, 1, 1), {}),
+        ((0, 1, 0), {}),
+        ((3, 7.5, 1), {"endpoint": False}),
+    ],
+    "eye": [((3,), {}), ((2, 4), {"k": 1}), ((4, 2), {"k": -1, "dtype": "bool"}), ((0,), {})],
+}
+CASES = [(name, args, kw) for name, calls in CALLS.items() for args, kw in calls]
+
+
+@pytest.mark.parametrize(("name", "args", "settings"), CASES, ids=str)
+def test_creation_function(name, args, settings):
+    args = args if isinstance(args, tuple) else (args,)
+    if name == "zeros":
+        args = (args,) if len(args) > 1 else args
+    expected = (
+        getattr(np, name)(*args, **{k: v for k, v in settings.items() if k != "k"})
+        if (name != "eye")
+        else np.eye(*args, **settings)
+    )
+    assert_equal_values(interpret_array(getattr(lb, name)(*args, **settings)), expected)
+
+
+def test_creation_records_without_data():
+    x = lb.zeros((1000, 1000)) + lb.arange(1000.0)
+    assert all(node.op is not Op.INPUT for node in topological([x.node]))
+
+
+@pytest.mark.parametrize("name", ["zeros_like", "ones_like", "empty_like"])
+def test_like(name):
+    x = lb.asarray(np.ones((2, 3), np.float32), device="cpu")
+    result = getattr(np, name)(x)
+    assert (result.shape, result.dtype, type(result)) == ((2, 3), np.float32, lb.Array)
+    assert getattr(lb, name)(x, dtype="int8", shape=(4,)).shape == (4,)
+    assert np.full_like(x, 3).dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    "value", [True, 3, 2.5, [1, 2], [[1.5], [2]], np.float32(1), np.arange(3, dtype="u1"), ()]
+)
+def test_asarray_keeps_shape_dtype_and_values(value):
+    assert_equal_values(interpret_array(lb.asarray(value, device="cpu")), np.asarray(value))
+
+
+def test_asarray_converts():
+    big_endian = np.arange(3, dtype=">i4")
+    x = lb.asarray(big_endian, device="cpu")
+    assert x.dtype == np.dtype("int32") and x.tolist() == [0, 1, 2]
+    assert lb.asarray([1, 2], dtype="float16", device="cpu").dtype == np.float16
+    assert lb.asarray(x, dtype=np.float64).tolist() == [0.0, 1.0, 2.0]
+    strided = np.arange(12.0).reshape(3, 4).T[::-1]
+    assert_equal_values(interpret_array(lb.asarray(strided, device="cpu")), strided)
+
+
+def test_copy_false_aliases_host_memory():
+    host = np.arange(6.0).reshape(2, 3).T
+    x = lb.asarray(host, device="cpu", copy=False)
+    host[0, 0] = 5
+    assert x.numpy()[0, 0] == 5
+    with pytest.raises(ValueError, match="Unable to avoid copy"):
+        lb.asarray([1, 2], device="cpu", copy=False)
+
+
+def test_creation_errors():
+    with pytest.raises(ValueError, match="Negative extent"):
+        lb.zeros((2, -1))
+    with pytest.raises(errors.DTypeError, match="'complex128' is not supported"):
+        lb.zeros(3, dtype=complex)
+    with pytest.raises(ValueError, match="must be non-negative"):
+        lb.linspace(0, 1, -1)
+    with pytest.raises(OverflowError):
+        lb.full(3, 300, dtype="int8")

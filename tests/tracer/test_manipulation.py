@@ -1,0 +1,56 @@
+"""Rearranging functions are NumPy's, through NumPy's own functions."""
+
+import numpy as np
+import pytest
+
+import lazyblock as lb
+from tests.helpers.arrays import assert_records_numpy, assert_same_error
+
+CUBE = np.arange(24.0).reshape(2, 3, 4)
+FUNCTIONS = [
+    lambda x: np.broadcast_to(x, (5, 2, 3, 4)),
+    lambda x: np.broadcast_arrays(x, x[:1], x[0, 0]),
+    lambda x: np.expand_dims(x, 1),
+    lambda x: np.expand_dims(x, (0, -1)),
+    lambda x: np.squeeze(x[:, :1], axis=1),
+    lambda x: np.reshape(x, (4, -1)),
+    lambda x: np.ravel(x),
+    lambda x: np.transpose(x),
+    lambda x: np.transpose(x, (2, 0, 1)),
+    lambda x: np.swapaxes(x, 0, -1),
+    lambda x: np.moveaxis(x, 0, -1),
+    lambda x: np.moveaxis(x, (0, 1), (-1, 0)),
+    lambda x: np.flip(x),
+    lambda x: np.flip(x, (0, 2)),
+    lambda x: x.mT,
+    lambda x: np.astype(x, np.int8),
+    lambda x: np.copy(x),
+    lambda x: np.round(x / 3),
+]
+
+
+@pytest.mark.parametrize("number", range(len(FUNCTIONS)))
+def test_function(number):
+    assert_records_numpy(FUNCTIONS[number], CUBE)
+
+
+def test_errors():
+    assert_same_error(lambda x: np.moveaxis(x, (0, 1), 0), CUBE, kind=ValueError)
+    assert_same_error(lambda x: np.transpose(x, (0, 1)), CUBE, kind=ValueError)
+    with pytest.raises(ValueError, match=r"Cannot broadcast \(2, 3, 4\) to \(5,\)"):
+        lb.broadcast_to(lb.asarray(CUBE, device="cpu"), 5)
+
+
+def test_questions():
+    x = lb.asarray(CUBE, device="cpu")
+    assert (np.ndim(x), np.shape(x), np.size(x), np.size(x, 1)) == (3, (2, 3, 4), 24, 3)
+    assert not np.iscomplexobj(x)
+    assert np.result_type(x, np.float32(1)) == np.float64
+    assert lb.result_type(lb.float32, 1.0) == np.float32
+    assert lb.can_cast(lb.int8, lb.int16) and not lb.can_cast(lb.int16, lb.int8)
+
+
+def test_axes_are_permuted_by_the_array_apis_name():
+    x = lb.asarray(CUBE, device="cpu")
+    assert lb.permute_dims(x, (2, 0, 1)).node is x.transpose(2, 0, 1).node
+    assert lb.matrix_transpose(x).node is x.mT.node
