@@ -148,7 +148,6 @@ class _Plan:
 
     fusion: FusionPlan
     lowered: tuple[LoweredKernel, ...]
-    compiled: tuple[CompiledKernel, ...]
     executable: Executable
     results: tuple[_Result, ...]
 
@@ -227,7 +226,7 @@ def evaluate(outputs: Sequence[Node], reason: str) -> list[Node]:
     results = _run(plan, [_leaf_value(leaf) for leaf in leaves])
     done = dict(zip(pending, results, strict=True))
     if events.is_observed():
-        count = len(plan.compiled)
+        count = len(plan.lowered)
         events.emit(events.Evaluation(reason, str(user_line()), count))
     return [done.get(node, node) for node in outputs]
 
@@ -346,16 +345,22 @@ def _find_plan(
 
 
 def _make_plan(outputs: Sequence[Node], leaves: Sequence[Node], device: Device) -> _Plan:
-    target = device.target
     placeholders = [_without_data(leaf) for leaf in leaves]  # a plan keeps no arrays alive
     outputs = replace_nodes(outputs, dict(zip(leaves, placeholders, strict=True)))
+    fusion, lowered, compiled = compile_for(outputs, device.target)
+    _report(outputs, fusion, compiled)
+    executable, results = _assemble(fusion, lowered, compiled, placeholders, device)
+    return _Plan(fusion, lowered, executable, results)
+
+
+def compile_for(
+    outputs: Sequence[Node], target: Target
+) -> tuple[FusionPlan, tuple[LoweredKernel, ...], tuple[CompiledKernel, ...]]:
+    """Plan, lower and compile for a target that need not be on this machine."""
     fusion = plan_fusion(_simplify(outputs, target))
     stored = frozenset(node for group in fusion.groups for node in group.stored)
     lowered = tuple(_tidy(lower_group(group, stored, target)) for group in fusion.groups)
-    compiled = tuple(_compile(low.program, target) for low in lowered)
-    _report(outputs, fusion, compiled)
-    executable, results = _assemble(fusion, lowered, compiled, placeholders, device)
-    return _Plan(fusion, lowered, compiled, executable, results)
+    return fusion, lowered, tuple(_compile(low.program, target) for low in lowered)
 
 
 def _without_data(leaf: Node) -> Node:

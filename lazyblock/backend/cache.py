@@ -78,9 +78,11 @@ def directory() -> Path:
 def _read(key: str) -> CompiledKernel | None:
     if not config.current.cache:
         return None
-    path = directory() / (key + _SUFFIX)
+    folder = directory()
+    path = folder / (key + _SUFFIX)
     try:
         data = path.read_bytes()
+        _check_owner(folder)
         kernel = _decode(key, data)
         os.utime(path)  # eviction drops what was used longest ago
     except (OSError, ValueError, KeyError):

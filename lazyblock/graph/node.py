@@ -6,8 +6,8 @@ the user recorded it) takes no part in equality: the first recording of an expre
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
-from weakref import WeakValueDictionary
 
 from lazyblock.dtypes import DType
 from lazyblock.graph.attrs import NO_ATTRS, Attrs
@@ -53,8 +53,15 @@ class Node:
         return f"Node({self.op.value}: {self.dtype}{list(self.shape)})"
 
 
+class _Reference(weakref.ref[Node]):
+    """A weak reference that knows its key in the table."""
+
+    __slots__ = ("key",)
+    key: Any
+
+
 _OWN_FRAMES = 3  # user_line, make_node and a constructor of build.py
-_table: WeakValueDictionary[Any, Node] = WeakValueDictionary()
+_table: dict[Any, _Reference] = {}
 
 
 def make_node(
@@ -62,8 +69,17 @@ def make_node(
 ) -> Node:
     """Give the node of this op, operands and settings; the existing one if there is one."""
     key = (op, inputs, attrs)
-    node = _table.get(key)
+    reference = _table.get(key)
+    node = reference() if reference is not None else None
     if node is None:
         node = Node(op, inputs, attrs, line or user_line(_OWN_FRAMES))
-        _table[key] = node
+        new_reference = _Reference(node, _forget)
+        new_reference.key = key
+        _table[key] = new_reference
     return node
+
+
+def _forget(reference: Any) -> None:
+    """Remove a dead node's entry, unless an equal node has taken its place."""
+    if _table.get(reference.key) is reference:
+        del _table[reference.key]

@@ -544,24 +544,24 @@ def record(function: Function, *values: Any) -> Array:
     """
     device: str | None = None
     operands: list[Any] = []
+    has_others = False
     for value in values:
-        if type(value) is Array:
+        kind = type(value)
+        if kind is Array:
             cell = value._cell
+            operands.append(cell.node if value._view is None else value._view.read(cell.node))
             if cell.device is not device and cell.device is not None:
                 device = cell.device if device is None else common_device(*values)
-            operands.append(cell.node if value._view is None else value._view.read(cell.node))
         else:
             operands.append(value)
-    for position, value in enumerate(operands):
-        kind = type(value)
-        if kind is Node or kind is float or kind is int:
-            continue
-        operand = operand_of(value, device)
-        if operand is None:
+            has_others = has_others or not (kind is float or kind is int)
+    if has_others:
+        for position, value in enumerate(operands):
+            if isinstance(value, (np.ndarray, list, tuple)):
+                device = device or pipeline.default_device()
+            operands[position] = value if type(value) is Node else operand_of(value, device)
+        if None in operands:
             return NotImplemented  # type: ignore[no-any-return]
-        operands[position] = operand
-        if isinstance(value, (np.ndarray, list, tuple)):
-            device = device or pipeline.default_device()
     return Array(Cell(function(*operands), device))
 
 

@@ -18,8 +18,8 @@ Unary = Callable[[Any], Array]
 Binary = Callable[[Any, Any], Array]
 
 
-def _record(function: Function, *values: Any) -> Array:
-    result = record(function, *values)
+def _checked(result: Array, function: Function, *values: Any) -> Array:
+    """Raises: DTypeError when `record` did not know a value."""
     if result is NotImplemented:
         kinds = ", ".join(type(value).__name__ for value in values)
         raise DTypeError(f"'{function.name}' takes arrays and numbers, not ({kinds}).")
@@ -30,7 +30,8 @@ def _unary(name: str) -> Unary:
     function = FUNCTIONS[name]
 
     def recorded(x: Any, /) -> Array:
-        return _record(function, x)
+        result = record(function, x)
+        return _checked(result, function, x) if result is NotImplemented else result
 
     return _named(recorded, name)
 
@@ -39,7 +40,8 @@ def _binary(name: str) -> Binary:
     function = FUNCTIONS[name]
 
     def recorded(x1: Any, x2: Any, /) -> Array:
-        return _record(function, x1, x2)
+        result = record(function, x1, x2)
+        return _checked(result, function, x1, x2) if result is NotImplemented else result
 
     return _named(recorded, name)
 
@@ -135,7 +137,8 @@ subtract = _binary("subtract")
 
 def where(condition: Any, x1: Any, x2: Any, /) -> Array:
     """Elements of `x1` where `condition` holds, of `x2` elsewhere."""
-    return _record(FUNCTIONS["where"], condition, x1, x2)
+    function = FUNCTIONS["where"]
+    return _checked(record(function, condition, x1, x2), function, condition, x1, x2)
 
 
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Array:

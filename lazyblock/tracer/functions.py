@@ -58,9 +58,13 @@ class Function:
         by_kinds = rules if isinstance(rules, dict) else {"biuf": rules}
         self._rules = {kind: rule for kinds, rule in by_kinds.items() for kind in kinds}
         self._loops: dict[tuple[Kind, ...], tuple[tuple[DType, ...], Rule]] = {}
-        self._direct: dict[tuple[DType, DType], Op] = {}  # dtypes that one op takes as they are
+        self._direct: dict[DType, Op] = {}  # for operands of one dtype that need no conversion
 
     def __call__(self, *operands: Operand) -> Node:
+        if len(operands) == 1 and type(operands[0]) is Node:  # for speed
+            op = self._direct.get(operands[0].dtype)
+            if op is not None:
+                return make_node(op, operands)  # type: ignore[arg-type]
         kinds = tuple([x.dtype if type(x) is Node else type(x) for x in operands])
         found = self._loops.get(kinds)
         loop, rule = found if found else self._find_loop(kinds)
@@ -72,7 +76,7 @@ class Function:
 
     def of_two(self, left: Node, right: Node) -> Node:
         """As a call, faster for two nodes of one shape whose dtypes an op takes as they are."""
-        op = self._direct.get((left.dtype, right.dtype))
+        op = self._direct.get(left.dtype) if left.dtype is right.dtype else None
         if op is None or left.shape != right.shape:
             return self(left, right)
         return make_node(op, (left, right))
@@ -81,8 +85,8 @@ class Function:
         loop = self.resolve(*kinds)
         rule = self._rules[ops.kind_of(loop[0])]
         self._loops[kinds] = loop, rule
-        if isinstance(rule, Op) and len(kinds) == 2 and loop[0] == loop[1]:
-            self._direct[loop[0], loop[1]] = rule
+        if isinstance(rule, Op) and all(kind == loop[0] for kind in loop[: len(kinds)]):
+            self._direct[loop[0]] = rule
         return loop, rule
 
 

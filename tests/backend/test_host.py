@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from tests.helpers.cpu import assert_same_as_interpreter, load_on_cpu, run_on_cpu
 
 from lazyblock.backend.llvm.host import MAX_STACK
 from lazyblock.shapes import cdiv
+from lazyblock.target import Target
 from lazyblock.tiler.builder import Builder
 from lazyblock.tiler.types import (
     SCALARS,
@@ -21,6 +21,7 @@ from lazyblock.tiler.types import (
     to_numpy,
     uint8,
 )
+from tests.helpers.cpu import assert_same_as_interpreter, load_on_cpu, run_on_cpu
 
 rng = np.random.default_rng(7)
 
@@ -63,9 +64,7 @@ def axpy(block, element=float32):
 def test_masked_tail_in_place_and_bytes_behind_stay(n):
     padded = random_floats(n + 40)
     x, y = random_floats(n + 40), padded
-    (_, result) = assert_same_as_interpreter(
-        axpy(128), [x, y, 2.5, n], (cdiv(n, 128), 1, 1)
-    )
+    (_, result) = assert_same_as_interpreter(axpy(128), [x, y, 2.5, n], (cdiv(n, 128), 1, 1))
     assert (result[n:] == padded[n:]).all()
 
 
@@ -205,8 +204,17 @@ def test_transpose(before, after, permutation):
     assert_same_as_interpreter(b.finish(), [random_floats(size), np.zeros(size, np.float32)])
 
 
-@pytest.mark.parametrize("shapes", [((64,), (4, 16)), ((4, 16), (16, 4)), ((2, 32), (64,)),
-                                    ((2, 2, 16), (4, 16)), ((128,), (64, 2)), ((64, 2), (2, 64))])  # fmt: skip
+RESHAPED = [
+    ((64,), (4, 16)),
+    ((4, 16), (16, 4)),
+    ((2, 32), (64,)),
+    ((2, 2, 16), (4, 16)),
+    ((128,), (64, 2)),
+    ((64, 2), (2, 64)),
+]
+
+
+@pytest.mark.parametrize("shapes", RESHAPED)
 def test_reshape_of_computed_values(shapes):
     before, after = shapes
     b = Builder("reshape")
@@ -479,3 +487,19 @@ def test_tiles_beyond_the_stack_limit_lie_on_the_heap():
 
 def test_equal_programs_give_equal_text():
     assert load_on_cpu(softmax_like(4, 64))[0] == load_on_cpu(softmax_like(4, 64))[0]
+
+
+def test_baseline_processor_needs_no_extensions():
+    """Without AVX2, FMA and F16C: helpers for masks, library calls, integer arithmetic for halves."""
+    baseline = Target("cpu", "x86-64", "")
+    b = Builder("baseline")
+    x, h, o = pointer(b, "x"), pointer(b, "h", float16), pointer(b, "o", float16)
+    i = offsets(b, 64)
+    mask = b.compare("lt", i, b.splat(b.parameter("n", int32), (64,)))
+    value = b.load(b.add_pointer(x, i), mask)
+    value = b.fma(value, b.cast(b.load(b.add_pointer(h, i), mask), float32), 0.1)
+    value = b.add(b.unary("floor", value), b.unary("rint", b.mul(value, 3.0)))
+    b.store(b.add_pointer(o, i), b.cast(value, float16), mask)
+    halves = random_floats(128).astype(np.float16)
+    arguments = [random_floats(128), halves, np.zeros_like(halves), 100]
+    assert_same_as_interpreter(b.finish(), arguments, (2, 1, 1), target=baseline)

@@ -1,8 +1,7 @@
-"""Every elementwise op on every dtype, scalar and vector, against the block interpreter bit for bit."""
+"""Every elementwise op on every dtype, scalar and vector: bit for bit the block interpreter's."""
 
 import numpy as np
 import pytest
-from tests.helpers.cpu import assert_same_as_interpreter
 
 from lazyblock.backend.llvm.emit import Emitter
 from lazyblock.backend.llvm.rules import emit_elementwise
@@ -12,6 +11,7 @@ from lazyblock.target import Target, cuda_target
 from lazyblock.tiler.builder import Builder
 from lazyblock.tiler.ops.arith import BINARY_KINDS, COMPARE_KINDS, UNARY_KINDS
 from lazyblock.tiler.types import SCALARS, PointerType, float16, float32, to_numpy
+from tests.helpers.cpu import assert_same_as_interpreter
 
 FULL = [scalar for scalar in SCALARS.values() if not scalar.is_half]
 FLOATS = [scalar for scalar in FULL if scalar.is_floating]
@@ -22,10 +22,12 @@ BINARY_CASES = [
     for scalar in FULL
     if ("f" if scalar.is_floating else "i") in domain
 ]
-SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3e38, -3e38, 1e-45, -1e-40, 127.5, 128.0,
-           255.9, 256.0, -128.9, -129.0, 32768.0, 65504.0, 65519.9, 65520.0, 6e-8, 2.9e-8, 3.1e-8,
-           2147483647.0, 2147483648.0, -2147483649.0, 4294967296.0, 9.3e18, -9.3e18, 1.9e19,
-           1.0009765625, 1.00048828125, 1.000488281250001, 0.1, 3.0, 7.0, 1e300, 5e-324]  # fmt: skip
+SPECIAL = [
+    0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3e38, -3e38, 1e-45, -1e-40, 127.5,
+    128.0, 255.9, 256.0, -128.9, -129.0, 32768.0, 65504.0, 65519.9, 65520.0, 6e-8, 2.9e-8,
+    3.1e-8, 2147483647.0, 2147483648.0, -2147483649.0, 4294967296.0, 9.3e18, -9.3e18,
+    1.9e19, 1.0009765625, 1.00048828125, 1.000488281250001, 0.1, 3.0, 7.0, 1e300, 5e-324,
+]  # fmt: skip
 
 
 def samples(scalar, rng, count):
@@ -146,8 +148,9 @@ def test_bitcast(source):
 @pytest.mark.parametrize("to", ["f16", "bf16"])
 def test_every_kind_of_rounding_to_half(to):
     """All halves, the middles between neighbours, and the floats next to those."""
-    halves = np.arange(1 << 16, dtype=np.uint16).view(to_numpy(SCALARS[to])).astype(np.float64)
-    halves = np.sort(halves[np.isfinite(halves)])
+    halves = np.arange(1 << 16, dtype=np.uint16).view(to_numpy(SCALARS[to]))
+    halves = halves[np.isfinite(halves)].astype(np.float64)
+    halves = np.sort(halves)
     middles = (halves[:-1] + halves[1:]) / 2
     near = [middles, *(np.nextafter(middles, side) for side in (-np.inf, np.inf)), halves]
     double = np.concatenate(near)

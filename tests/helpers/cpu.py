@@ -12,12 +12,13 @@ from lazyblock.tiler.types import to_numpy
 from lazyblock.tiler.verify import verify_program
 
 
-def load_on_cpu(program):
+def load_on_cpu(program, target=None):
     """Compile and load a program; gives its LLVM text and the kernel."""
     verify_program(program)
     device = CpuDevice()
-    text = emit_host(program, device.target)
-    image, _ = to_object(text, device.target)
+    target = target or device.target
+    text = emit_host(program, target)
+    image, _ = to_object(text, target)
     return text, device.load(image, program.name, 1, 0)
 
 
@@ -32,9 +33,9 @@ def pack_slots(program, arguments):
     return slots + bytes(24)
 
 
-def run_on_cpu(program, arguments, grid=(1, 1, 1), work=0):
+def run_on_cpu(program, arguments, grid=(1, 1, 1), work=0, target=None):
     """Run a program on arrays (updated in place) and numbers."""
-    _, kernel = load_on_cpu(program)
+    _, kernel = load_on_cpu(program, target)
     CpuDevice().launch(kernel, grid, pack_slots(program, arguments), work)
 
 
@@ -51,12 +52,12 @@ def assert_same_bits(actual, expected):
     assert not different.any(), (where, actual[different][:5], expected[different][:5])
 
 
-def assert_same_as_interpreter(program, arguments, grid=(1, 1, 1), work=0):
+def assert_same_as_interpreter(program, arguments, grid=(1, 1, 1), target=None):
     """Run a program both ways on copies of `arguments`; gives the arrays after it."""
     ours, theirs = (
         [a.copy() if isinstance(a, np.ndarray) else a for a in arguments] for _ in range(2)
     )
-    run_on_cpu(program, ours, grid, work)
+    run_on_cpu(program, ours, grid, target=target)
     interpret(program, theirs, grid)
     arrays = [n for n, argument in enumerate(arguments) if isinstance(argument, np.ndarray)]
     for n in arrays:

@@ -1,11 +1,12 @@
 """Block programs as LLVM IR for the CPU: loops over vector chunks, no vector of a block's size.
 
 Takes: a verified program without Math ops and half arithmetic. Gives: the text of a module with
-`void @<name>(ptr %slots, i64 %begin, i64 %end)`, which runs program instances begin..end-1 (in order
-of pid0, then pid1, then pid2); slots as in runtime/device.py. Every root (host_sharing.py) becomes a
-loop nest whose body pulls its operands (host_body.py). Code size does not depend on block shapes.
-Blocks that must outlive a nest live in tiles on the stack; beyond MAX_STACK bytes, on the heap, taken
+`void @<name>(ptr %slots, i64 %begin, i64 %end)`, which runs program instances begin..end-1 (pid0
+varies fastest); slots as in runtime/device.py. Every root (host_sharing.py) becomes a loop nest
+whose body pulls its operands (host_body.py). Code size does not depend on block shapes. Blocks
+that must outlive a nest live in tiles on the stack; beyond MAX_STACK bytes, on the heap, taken
 once per call. Masks are tested once per chunk: a body without them, and one for chunks they cut.
+Assumed: different pointer parameters hold equal or disjoint memory (host_sharing.py).
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ class _Function:
         self._free_heap()
         emitter.line("ret void")
         signature = f"void @{self.program.name}(ptr noalias readonly %slots, i64 %begin, i64 %end)"
-        text = emitter.function(signature, 'nounwind ')
+        text = emitter.function(signature, "nounwind ")
         return f"{text}\n{emitter.surroundings()}"
 
     def _read_slot(self, number: int, element: PointerType | ScalarType) -> str:
@@ -234,7 +235,7 @@ class _Function:
             masks = [store.mask for store in group if store.mask is not None]
             self._in_branches(body, keys, masks, [], write)
 
-    # --- what must be in tiles before memory changes -----------------------------------------------
+    # --- what must be in tiles before memory changes ---------------------------------------------
 
     def _before_regions(self, op: Op) -> None:
         """Keep what the regions of a loop or branch read, and what their stores clobber."""
@@ -304,8 +305,8 @@ class _Function:
     ) -> dict[Value, Tile]:
         """Tiles for the shared values that a nest over `shape` will compute on its way.
 
-        Shared values behind `others`, addresses and masks may be read at other coordinates: they are
-        computed first.
+        Shared values behind `others`, addresses and masks may be read at other coordinates: they
+        are computed first.
         """
         spills: dict[Value, Tile] = {}
         reached = self._reached(others) | self._reached(values, through_memory=False)
@@ -339,7 +340,7 @@ class _Function:
     def _loops(
         self, shape: tuple[int, ...], axis: int, width: int, skipped: int = -1
     ) -> Iterator[Coordinates]:
-        """A loop per axis (but `skipped`), outermost first; `axis` runs in chunks of `width` lanes."""
+        """A loop per axis (but `skipped`), outermost first; `axis` runs in chunks of `width`."""
         place: list[Coordinate] = []
         with ExitStack() as stack:
             for number, extent in enumerate(shape):
@@ -473,7 +474,9 @@ class _Function:
         """Combine the lanes of vectors by halves, down to scalars."""
         while width > 1:
             half = width // 2
-            low = [self._lanes_of(v, t, width, 0, half) for v, t in zip(op.values, totals, strict=True)]
+            low = [
+                self._lanes_of(v, t, width, 0, half) for v, t in zip(op.values, totals, strict=True)
+            ]
             high = [
                 self._lanes_of(v, t, width, half, half)
                 for v, t in zip(op.values, totals, strict=True)
@@ -502,7 +505,9 @@ class _Function:
                 names[inner.result] = constant_text(inner.value, inner.result.type.scalar, width)
                 continue
             if not inner.has(Trait.ELEMENTWISE):
-                raise UnsupportedError(f"op '{inner.name}' in a reduction is not supported on the CPU.")
+                raise UnsupportedError(
+                    f"op '{inner.name}' in a reduction is not supported on the CPU."
+                )
             texts = [self._inlined(names, operand, body) for operand in inner.operands_flat]
             names[inner.result] = emit_elementwise(self.emitter, inner, texts, width, self.target)
         raise AssertionError("a combine region ends with yield")
@@ -526,8 +531,12 @@ class _Function:
         with emitter.loop("i64", lower, upper, step, carried) as loop:
             kind = llvm_scalar(index.type.element)
             narrow = kind == "i64"
-            scalars[index] = loop.index if narrow else emitter.value(f"trunc i64 {loop.index} to {kind}")
-            scalars.update((arguments[n], text) for n, text in zip(plain, loop.carried, strict=True))
+            scalars[index] = (
+                loop.index if narrow else emitter.value(f"trunc i64 {loop.index} to {kind}")
+            )
+            scalars.update(
+                (arguments[n], text) for n, text in zip(plain, loop.carried, strict=True)
+            )
             outer = dict(self.scope.tiles)
             self.scope.tiles.update((arguments[n], tiles[n]) for n in blocks)
             self._region(op.body, is_loop=True)
@@ -598,7 +607,9 @@ class _Function:
             type = llvm_type(result.type.element)
             scalars[result] = emitter.phi(type, (a, from_left), (b, from_right))
         self.scope.tiles.update(
-            (result, tile) for result, tile in zip(op.results, tiles, strict=True) if tile is not None
+            (result, tile)
+            for result, tile in zip(op.results, tiles, strict=True)
+            if tile is not None
         )
 
 
@@ -679,4 +690,3 @@ def _data_bits(value: Value) -> int:
 def _zero(type: str) -> str:
     scalars = {"float": "0.0", "double": "0.0", "i1": "false", "ptr": "null"}
     return "zeroinitializer" if type.startswith("<") else scalars.get(type, "0")
-

@@ -62,8 +62,8 @@ Key = tuple[Value, Coordinates]
 class Body:
     """Computes values for `width` lanes; `is_full` promises that all masks met are true.
 
-    Values in `spills` are also written to their tiles when computed at `home`, the coordinates of the
-    loop nest.
+    Values in `spills` are also written to their tiles when computed at `home`, the coordinates of
+    the loop nest.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Body:
         branch._steps = self._steps
         return branch
 
-    # --- pulling -------------------------------------------------------------------------------------
+    # --- pulling ---------------------------------------------------------------------------------
 
     def pull(self, value: Value, coordinates: Coordinates) -> Lanes:
         """Compute `value` there, and what it needs first; not recursive, for long chains."""
@@ -200,7 +200,7 @@ class Body:
         text = f"getelementptr {element}, {kind} {pointer.text}, {offsets} {offset.text}"
         return Lanes(self.emitter.value(text), max(pointer.width, offset.width))
 
-    # --- coordinates -----------------------------------------------------------------------------------
+    # --- coordinates -----------------------------------------------------------------------------
 
     def move(self, op: Op, coordinates: Coordinates) -> Coordinates:
         """Coordinates in the operand of a rearranging op."""
@@ -229,7 +229,7 @@ class Body:
         raise UnsupportedError(f"op '{op.name}' is not supported on the CPU.")
 
     def step(self, value: Value, coordinates: Coordinates, depth: int = 0) -> int | None:
-        """How far apart neighbouring lanes of an integer or address are: 0 if equal, None if unknown."""
+        """Distance of neighbouring lanes of an integer or address: 0 if equal, None if unknown."""
         key = (value, coordinates)
         if key not in self._steps:
             self._steps[key] = self._find_step(value, coordinates, depth)
@@ -248,7 +248,7 @@ class Body:
             return None if coordinates[0].lanes else coordinates[0].step
         if isinstance(op, (ops.Broadcast, ops.ExpandDims, ops.Transpose, ops.Reshape)):
             return self.step(op.value, self.move(op, coordinates), depth)
-        if isinstance(op, ops.Splat) or isinstance(op, ops.Constant):
+        if isinstance(op, (ops.Splat, ops.Constant)):
             return 0
         if isinstance(value.type.element, ScalarType) and value.type.element.is_floating:
             return None
@@ -267,7 +267,7 @@ class Body:
             return 0
         return 1 if info.contiguity[moving[0]] >= self.width else None
 
-    # --- tiles -------------------------------------------------------------------------------------------
+    # --- tiles -----------------------------------------------------------------------------------
 
     def _access(self, element: Element, width: int) -> Access:
         return Access(self.emitter, self.scope.target, element, width)
@@ -300,10 +300,12 @@ class Body:
         else:
             access.store_strided(pointer, place.step, text)
 
-    # --- memory ------------------------------------------------------------------------------------------
+    # --- memory ----------------------------------------------------------------------------------
 
-    def _address(self, op: ops.Load | ops.Store, coordinates: Coordinates) -> tuple[int | None, Key]:
-        """Distance of the lanes' addresses, and where to compute the pointer: in lane 0 if known."""
+    def _address(
+        self, op: ops.Load | ops.Store, coordinates: Coordinates
+    ) -> tuple[int | None, Key]:
+        """Distance of the lanes' addresses; where to compute the pointer (lane 0 if known)."""
         step = self.step(op.pointer, coordinates)
         if step is None:
             return None, (op.pointer, coordinates)
@@ -351,7 +353,9 @@ class Body:
         if op.other is not None:
             other = self._memo[op.other, coordinates]
         if step == 0 and mask.width == other.width == 1:
-            return Lanes(self._access(element, 1).load_masked(pointer.text, mask.text, other.text), 1)
+            return Lanes(
+                self._access(element, 1).load_masked(pointer.text, mask.text, other.text), 1
+            )
         access = self._access(element, self.width)
         wide_mask, wide_other = self.widen(mask, int1), self.widen(other, element)
         if step == 1:
@@ -394,7 +398,7 @@ class Body:
             return access.store_strided(pointer.text, step, value)
         access.scatter(self.widen(pointer, op.pointer.type.element), value)
 
-    # --- masks -------------------------------------------------------------------------------------------
+    # --- masks -----------------------------------------------------------------------------------
 
     def masks_met(self, values: Iterable[Key]) -> Iterator[Key]:
         """Masks of the loads that pulling `values` would do if all masks were true."""
@@ -474,7 +478,9 @@ def _combine_steps(op: Op, steps: Sequence[int | None]) -> int | None:
             return known[0] if is_wider else None
         case ops.Binary(kind="mul"):
             factors = [_constant_of(op.lhs), _constant_of(op.rhs)]
-            products = [s * f for s, f in zip(known, reversed(factors), strict=True) if f is not None]
+            products = [
+                s * f for s, f in zip(known, reversed(factors), strict=True) if f is not None
+            ]
             return products[0] if products and 0 in known else None
     return None
 

@@ -76,8 +76,10 @@ def to_lanes(emitter: Emitter, coordinate: Coordinate, width: int, first: int = 
         return str(number) if width == 1 else lane_numbers(width, coordinate.step, number)
     narrow = emitter.value(f"trunc i64 {base} to i32")
     if width == 1:
-        return add(emitter, narrow, str(first), "i32") if first >= 0 else emitter.value(
-            f"add i32 {narrow}, {first}"
+        return (
+            add(emitter, narrow, str(first), "i32")
+            if first >= 0
+            else emitter.value(f"add i32 {narrow}, {first}")
         )
     vector = splat(emitter, "i32", narrow, width)
     return emitter.value(

@@ -1,7 +1,7 @@
-"""Reading and writing vectors of elements: in a run, in strides, or anywhere; whole or under a mask.
+"""Reading and writing vectors of elements: in runs, strides, or anywhere; whole or masked.
 
-Lanes whose mask is false touch no memory. Where the processor has no masked access for an element, and
-for all masked accesses to scattered addresses, a helper function walks over the lanes.
+Lanes whose mask is false touch no memory. Where the processor has no masked access for an element,
+and for all masked accesses to scattered addresses, a helper function walks over the lanes.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Access:
         self.align = element_nbytes(element)
         self._has_masked = _has_masked_access(target, self.align)
 
-    # --- runs of consecutive elements --------------------------------------------------------------
+    # --- runs of consecutive elements ------------------------------------------------------------
 
     def load(self, pointer: str) -> str:
         raw = self.emitter.value(f"load {self.vector}, ptr {pointer}, align {self.align}")
@@ -86,7 +86,7 @@ class Access:
             f"getelementptr {self.scalar}, ptr {pointer}, <{self.width} x i64> <{lanes}>"
         )
 
-    # --- one element -------------------------------------------------------------------------------
+    # --- one element -----------------------------------------------------------------------------
 
     def _load_if(self, pointer: str, mask: str, other: str) -> str:
         emitter = self.emitter
@@ -107,7 +107,7 @@ class Access:
         emitter.branch(done)
         emitter.begin(done)
 
-    # --- strides and scattered addresses -------------------------------------------------------------
+    # --- strides and scattered addresses ---------------------------------------------------------
 
     def load_strided(self, pointer: str, step: int) -> str:
         """Lanes `step` elements apart, lane 0 at `pointer`."""

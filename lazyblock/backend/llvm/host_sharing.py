@@ -1,8 +1,8 @@
 """What the host backend must know of a program before it writes loops: who reads what, and when.
 
-Block values are *deferred*: they are computed inside the loops of the *roots* that read them (stores,
-reductions, values that leave a region). Here stand the walks over deferred values, the choice of
-values that are dear enough to be kept in a tile, and what is known of the memory accesses' overlap.
+Block values are *deferred*: they are computed inside the loops of the *roots* that read them
+(stores, reductions, values that leave a region). Here stand the walks over deferred values, the
+choice of values that are dear enough to be kept in a tile, and what is known of overlap in memory.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ def is_root(op: Op) -> bool:
 def reached_values(
     values: Iterable[Value], is_available: Callable[[Value], bool], through_memory: bool = True
 ) -> dict[Value, bool]:
-    """Deferred values that computing `values` computes: whether all reads are at equal coordinates.
+    """Deferred values that computing `values` computes: whether each is read in place only.
 
-    Available values (kept in tiles) are reached too, but nothing behind them. Loads count as reading
-    their operands at equal coordinates only if `through_memory`.
+    "In place" is at the coordinates of the root. Available values (kept in tiles) are reached too,
+    but nothing behind them. Loads read their operands in place only if `through_memory`.
     """
     reached: dict[Value, bool] = {}
     stack = [(value, True) for value in values]
@@ -180,10 +180,10 @@ def _is_equal_op(left: Op | None, right: Op | None) -> bool:
 
 
 def is_clobbered_within(load: ops.Load, is_same: bool, store: ops.Store) -> bool:
-    """Whether `store`, chunk by chunk in one loop with `load`, may write what is read in later chunks.
+    """Whether `store`, chunk by chunk in one loop with `load`, may write what later chunks read.
 
-    Different pointer parameters hold equal or disjoint memory, and a load of fewer elements than are
-    stored (a broadcast operand) comes from another array.
+    Different pointer parameters hold equal or disjoint memory, and a load of fewer elements than
+    are stored (a broadcast operand) comes from another array.
     """
     if is_same and is_same_pattern(load.pointer, store.pointer):
         return False

@@ -1,7 +1,7 @@
 """LLVM as a library: the host as a Target, and LLVM IR text to an object file with its assembly.
 
-Our loops are vectorised already, so LLVM's own loop vectoriser stays off: it would only add tails. Objects are position
-independent and can be loaded by another process of the same machine kind.
+Our loops are vectorised already, so LLVM's own loop vectoriser stays off: it would only add tails.
+Objects are position independent: another process on the same kind of processor may load them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from lazyblock.target import Target
 llvm = lazy_import("llvmlite.binding")
 
 _numbers = itertools.count()
-_lock = threading.RLock()  # LLVM's global state, and llvmlite's, are touched by one thread at a time
+_lock = threading.RLock()  # one thread at a time touches LLVM's global state, and llvmlite's
 
 
 @functools.cache

@@ -27,7 +27,6 @@ from lazyblock.tiler.types import (
     int1,
     int16,
     int32,
-    int64,
     uint16,
     uint32,
     uint64,
@@ -224,7 +223,9 @@ def _extremum(kind: str) -> Rule:
         if not site.target.is_gpu or site.scalar.bits == 32:
             return site.call({"max": "maximum", "min": "minimum"}[kind], lhs, rhs)
         is_ordered = site.do("fcmp ord", lhs, rhs)
-        return site.select(is_ordered, _ordered_extremum(kind, site, lhs, rhs), site.do("fadd", lhs, rhs))
+        return site.select(
+            is_ordered, _ordered_extremum(kind, site, lhs, rhs), site.do("fadd", lhs, rhs)
+        )
 
     return rule
 
@@ -331,7 +332,7 @@ def emit_all(masks: Site, mask: str) -> str:
 def _long_division(lane: Site, x: str, y: str) -> str:
     """fmod of non-negative scalars: halve 2^k y, subtracting where it fits; all steps are exact.
 
-    NaN unless x is finite and y a number above 0. y is doubled while 2^k y <= x / 2, so it stays finite.
+    NaN unless x is finite and y a number above 0. y doubles while 2^k y <= x / 2: it stays finite.
     """
     name = f"lazyblock.long_fmod.{mangled(llvm_scalar(lane.element))}"
     if not lane.emitter.has_helper(name):
@@ -377,9 +378,10 @@ done:
 # --- tables --------------------------------------------------------------------------------------
 
 
-def _row(f: Rule | None = None, i: Rule | None = None, u: Rule | None = None, b: Rule | None = None
-         ) -> dict[str, Rule]:
-    """Rules by class of element: floats, signed, unsigned (as signed if not told), bool (likewise)."""
+def _row(
+    f: Rule | None = None, i: Rule | None = None, u: Rule | None = None, b: Rule | None = None
+) -> dict[str, Rule]:
+    """Rules by class of element: float, signed, unsigned (if not told as signed), bool (so too)."""
     u = u or i
     pairs = {"f": f, "i": i, "u": u, "b": b or u}
     return {key: rule for key, rule in pairs.items() if rule is not None}
@@ -524,7 +526,9 @@ def _to_half(site: Site, value: str, to: ScalarType) -> str:
     """The bits of `value` rounded to a half type."""
     floats = site.of(float32)
     if site.element == float64:
-        narrow = _round_to_odd(site, value) if to == float16 else site.convert("fptrunc", value, float32)
+        narrow = (
+            _round_to_odd(site, value) if to == float16 else site.convert("fptrunc", value, float32)
+        )
         return _to_half(floats, narrow, to)
     if site.element != float32:
         return _to_half(floats, emit_cast(site, value, float32), to)

@@ -8,9 +8,7 @@ released. Workers are made at first use, and anew in a forked child.
 from __future__ import annotations
 
 import ctypes
-import functools
 import itertools
-import math
 import os
 import queue
 import struct
@@ -61,8 +59,13 @@ class _Window:
     """Lets NumPy see elements of a buffer, which lives as long as the array does."""
 
     def __init__(
-        self, buffer: CpuBuffer, pointer: int, itemsize: int, shape: Sequence[int],
-        strides: Sequence[int], is_read_only: bool,
+        self,
+        buffer: CpuBuffer,
+        pointer: int,
+        itemsize: int,
+        shape: Sequence[int],
+        strides: Sequence[int],
+        is_read_only: bool,
     ) -> None:
         self.buffer = buffer
         self.__array_interface__ = {
@@ -75,7 +78,7 @@ class _Window:
 
 
 class _Pool:
-    """Freed memory by size class, for the next allocation: fresh pages cost faults, warm ones none."""
+    """Freed memory by size class, for the next allocation: only fresh pages cost page faults."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()  # the garbage collector may enter `recycle` inside `take`
@@ -109,7 +112,7 @@ class _Pool:
 
 
 def size_class(nbytes: int) -> int:
-    """Sizes that blocks come in: multiples of 64 bytes, and four to each power of two above 1 KiB."""
+    """Sizes that blocks come in: multiples of 64 bytes; above 1 KiB, four to a power of two."""
     step = max(1 << max(nbytes - 1, 0).bit_length() - 3 if nbytes > 1024 else 0, _ALIGNMENT)
     return max(-(-nbytes // step), 1) * step
 
@@ -226,15 +229,11 @@ class CpuDevice(Device):
         if cls._only is None:
             cls._only = super().__new__(cls)
             cls._only.name = "cpu"
+            cls._only.target = optimize.host_target()
             cls._only._pool = _Pool()
         return cls._only
 
     _pool: _Pool
-
-    @functools.cached_property
-    def target(self) -> Any:
-        """Description of the processor."""
-        return optimize.host_target()
 
     def allocate(self, nbytes: int) -> Buffer:
         try:
@@ -289,10 +288,9 @@ class CpuDevice(Device):
 
     def launch(self, kernel: LoadedKernel, grid: Grid, slots: bytearray, work: int) -> None:
         assert isinstance(kernel, CpuKernel)
-        total = math.prod(grid)
+        total = grid[0] * grid[1] * grid[2]
         _GRID.pack_into(slots, len(slots) - _GRID.size, *grid)
-        window = (ctypes.c_char * len(slots)).from_buffer(slots)
-        address = ctypes.addressof(window)
+        address = ctypes.addressof(ctypes.c_char.from_buffer(slots))
         num_threads = config.current.num_threads or self.target.num_units
         if work < _SMALL_WORK or total == 1 or num_threads == 1:
             kernel.entry(address, 0, total)

@@ -11,6 +11,7 @@ not depend on the reduced dimensions is computed before their loops.
 
 from __future__ import annotations
 
+import math
 from collections import ChainMap
 from collections.abc import Callable, Iterable, MutableMapping, Sequence
 from dataclasses import dataclass
@@ -210,9 +211,9 @@ class _GroupLowering:
     # --- parameters ---
 
     def _size(self, key: object, name: str, value: int) -> Value:
-        """An int parameter; known to be a multiple of 16 if it is one."""
+        """An int parameter, of the class of its largest power-of-two divisor up to 16."""
         if key not in self.parameters:
-            divisibility = 16 if value % 16 == 0 and value else 1
+            divisibility = math.gcd(value, 16)
             self.parameters[key] = self.b.parameter(name, self.index_type, divisibility)
             self.arguments.append(SizeArgument(value, self.index_type))
         return self.parameters[key]
@@ -223,8 +224,7 @@ class _GroupLowering:
             scalar = from_numpy(access.base.dtype)
             number = sum(isinstance(a, ArrayArgument) for a in self.arguments)
             name = f"{'out' if is_written else 'x'}{number}_ptr"
-            aligned = access.offset * scalar.nbytes % 16 == 0
-            divisibility = 16 if aligned else scalar.nbytes
+            divisibility = math.gcd(access.offset * scalar.nbytes, 16)
             self.parameters[key] = self.b.parameter(name, PointerType(scalar), divisibility)
             self.arguments.append(ArrayArgument(access.base, access.offset, is_written))
         return self.parameters[key]

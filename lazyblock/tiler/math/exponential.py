@@ -54,7 +54,7 @@ _EXPM1 = {
     ),
 }
 # beyond these exp and exp2 are 0 or infinite, and expm1 is -1
-_EXP_RANGE = {SINGLE: (-104.0, 89.0), DOUBLE: (-746.0, 710.0)}
+EXP_RANGE = {SINGLE: (-104.0, 89.0), DOUBLE: (-746.0, 710.0)}
 _EXP2_RANGE = {SINGLE: (-151.0, 129.0), DOUBLE: (-1076.0, 1025.0)}
 _EXPM1_LOWEST = {SINGLE: -18.0, DOUBLE: -40.0}
 
@@ -64,7 +64,7 @@ LOG2_E = 1 / float(Fraction(LN2))
 def exp(b: Builder, x: Value) -> Value:
     """e^x."""
     form = format_of(x)
-    x = clamp(b, x, *_EXP_RANGE[form])
+    x = clamp(b, x, *EXP_RANGE[form])
     if form is DOUBLE:
         return exp_of_pair(b, x, b.full_like(x, 0.0))
     j, power = _biased_power(b, x, LOG2_E / 2)
@@ -89,7 +89,7 @@ def exp2(b: Builder, x: Value) -> Value:
 def expm1(b: Builder, x: Value) -> Value:
     """e^x - 1."""
     form = format_of(x)
-    inside = clamp(b, x, _EXPM1_LOWEST[form], _EXP_RANGE[form][1])
+    inside = clamp(b, x, _EXPM1_LOWEST[form], EXP_RANGE[form][1])
     k, r, rest = reduce_exponent(b, inside, b.full_like(x, 0.0))
     high, low = fast_two_sum(b, r, expm1_tail(b, r, rest))
     half_power = power_of_two(b, b.sub(k, 1), form)  # 2^k may overflow
@@ -100,7 +100,7 @@ def expm1(b: Builder, x: Value) -> Value:
 
 
 def expm1_single(b: Builder, x: Value) -> Value:
-    """e^x - 1 in float32 for 0 <= x <= 80, to 1.7 units, in few operations."""
+    """e^x - 1 in float32 for |x| <= 80 in few operations."""
     whole, power = _biased_power(b, x, LOG2_E)
     high, low = SINGLE.words(LN2)
     r = b.fma(whole, -low, b.fma(whole, -high, x))

@@ -23,7 +23,7 @@ def asinh(b: Builder, x: Value) -> Value:
     """Inverse hyperbolic sine."""
     size = b.abs(x)
     result = copy_sign(b, _log_of_sum(b, size, _square_plus(b, size, 1.0)), x)
-    return b.select(is_tiny(b, x), x, result)
+    return b.select(is_tiny(b, x, 2), x, result)
 
 
 def acosh(b: Builder, x: Value) -> Value:
@@ -40,7 +40,7 @@ def atanh(b: Builder, x: Value) -> Value:
     result = b.mul(log_of_pair(b, *ratio), 0.5)
     result = b.select(b.compare("eq", size, 1.0), INFINITY, result)
     result = b.select(b.compare("gt", size, 1.0), NAN, result)
-    return b.select(is_tiny(b, x), x, copy_sign(b, b.select(b.is_nan(x), x, result), x))
+    return b.select(is_tiny(b, x, 2), x, copy_sign(b, b.select(b.is_nan(x), x, result), x))
 
 
 def _square_plus(b: Builder, x: Value, addend: float) -> Pair:

@@ -106,10 +106,9 @@ def log1p(b: Builder, x: Value) -> Value:
     return b.select(is_tiny(b, x), x, result)
 
 
-def is_tiny(b: Builder, x: Value) -> Value:
-    """Whether 1 + x rounds to 1 with much to spare, so that functions of slope 1 at 0 are x."""
-    form = format_of(x)
-    return b.compare("lt", b.abs(x), 2.0 ** -(form.mantissa_bits + 4))
+def is_tiny(b: Builder, x: Value, order: int = 1) -> Value:
+    """Whether 1 + |x|^order rounds to 1 with much to spare."""
+    return b.compare("lt", b.abs(x), 2.0 ** -((format_of(x).mantissa_bits + 4) // order))
 
 
 def log_of_pair(b: Builder, high: Value, low: Value, extra: float = 0.0) -> Value:
