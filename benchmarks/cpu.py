@@ -2,8 +2,8 @@
 
     python -m benchmarks.cpu
 
-Prints per workload the median time of both and the ratio; rounds are interleaved, so that changes of
-clock speed hit both alike.
+Prints per workload the median time of both and the ratio; rounds are interleaved, so that changes
+of clock speed hit both alike.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Every switch, once: a typed field with default, environment name and one-line doc.
 
-`LAZYBLOCK_<FIELD>` sets a field from the environment; `with config.scope(dump="out"):` changes it for
-a while. Fields marked `affects_code` enter cache keys.
+`LAZYBLOCK_<FIELD>` sets a field from the environment; `with config.scope(dump="out"):` changes it
+for a while. Fields marked `affects_code` enter cache keys.
 """
 
 from __future__ import annotations

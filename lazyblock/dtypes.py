@@ -6,7 +6,7 @@ bfloat16 comes from ml_dtypes and promotes as float16 does, except that the two 
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import ml_dtypes
@@ -46,7 +46,7 @@ def as_dtype(dtype: Any) -> DType:
         result = np.dtype(dtype)
     except TypeError as error:
         raise DTypeError(f"Cannot understand {dtype!r} as a dtype.") from error
-    native = result.newbyteorder("=") if result.byteorder == ">" else result
+    native: DType = result.newbyteorder("=") if result.byteorder == ">" else result
     if native not in _SUPPORTED_SET:
         names = ", ".join(_NAMES)
         raise DTypeError(f"dtype '{result}' is not supported.", hint=f"use one of {names}.")
@@ -54,14 +54,17 @@ def as_dtype(dtype: Any) -> DType:
 
 
 def is_bool(dtype: DType) -> bool:
+    """Whether it is numpy.bool."""
     return dtype == bool_
 
 
 def is_signed(dtype: DType) -> bool:
+    """Signed integer."""
     return dtype.kind == "i"
 
 
 def is_unsigned(dtype: DType) -> bool:
+    """Unsigned integer; bool is none."""
     return dtype.kind == "u"
 
 
@@ -71,12 +74,13 @@ def is_integer(dtype: DType) -> bool:
 
 
 def is_floating(dtype: DType) -> bool:
+    """One of FLOATING, bfloat16 included."""
     return dtype in _FLOATING_SET
 
 
 def is_half(dtype: DType) -> bool:
     """float16 or bfloat16: the types whose arithmetic runs in float32 and rounds back."""
-    return dtype == float16 or dtype == bfloat16
+    return dtype in (float16, bfloat16)
 
 
 def accumulator_dtype(dtype: DType) -> DType:
@@ -84,7 +88,7 @@ def accumulator_dtype(dtype: DType) -> DType:
     return float32 if is_half(dtype) else dtype
 
 
-@lru_cache(maxsize=None)
+@cache
 def promote(left: DType, right: DType) -> DType:
     """Dtype both operands are converted to before an operation between them."""
     if left == right:
@@ -93,13 +97,15 @@ def promote(left: DType, right: DType) -> DType:
         other = right if left == bfloat16 else left
         if other == float16:
             return float32
-        return bfloat16 if np.promote_types(other, float16) == float16 else np.promote_types(
-            other, float16
+        return (
+            bfloat16
+            if np.promote_types(other, float16) == float16
+            else np.promote_types(other, float16)
         )
     return np.promote_types(left, right)
 
 
-@lru_cache(maxsize=None)
+@cache
 def promote_weak(dtype: DType, kind: type) -> DType:
     """Dtype of an array of `dtype` meeting a Python scalar of type `kind` (bool, int or float)."""
     if kind is bool or (kind is int and dtype != bool_) or is_floating(dtype):
@@ -108,7 +114,7 @@ def promote_weak(dtype: DType, kind: type) -> DType:
 
 
 def result_type(*operands: DType | type) -> DType:
-    """Promote dtypes and weak Python scalar types (`bool`, `int`, `float`) together, as NEP 50 does."""
+    """Promote dtypes and weak Python scalar types (bool, int, float), as NEP 50 does."""
     strong = [o for o in operands if isinstance(o, np.dtype)]
     weak = [o for o in operands if not isinstance(o, np.dtype)]
     if not strong:

@@ -1,8 +1,8 @@
 """Every error lazyblock raises on purpose.
 
-User errors derive both from `LazyBlockError` and from the builtin they refine, so `except ValueError`
-keeps working. A message is one sentence with what was given and what was expected; `note` says why,
-`hint` what to do. `assert` is for our own mistakes.
+User errors derive both from `LazyBlockError` and from the builtin they refine, so `except
+ValueError` keeps working. A message is one sentence with what was given and what was expected;
+`note` says why, `hint` what to do. `assert` is for our own mistakes.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class StageDone:
-    """A stage of a kernel's making has its text. stage: "graph", "plan", "block", "llvm", "ptx"..."""
+    """A stage of a kernel's making has its text. stage: "graph", "plan", "block", "llvm"..."""
 
     kernel: str
     stage: str

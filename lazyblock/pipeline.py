@@ -10,8 +10,8 @@
 | compile_program  | block program, target    | CompiledKernel (through the cache)   |
 | Executable.run   | leaf buffers and scalars | result buffers                       |
 
-A plan is kept per fingerprint and device; kernels are kept by their text, so that a new size makes a
-new plan but no new kernel.
+A plan is kept per fingerprint and device; kernels are kept by their text, so that a new size makes
+a new plan but no new kernel.
 """
 
 from __future__ import annotations
@@ -94,8 +94,8 @@ _made_by: WeakKeyDictionary[Node, _Plan] = WeakKeyDictionary()  # for looking at
 class Kernel:
     """One kernel of an expression, for reading.
 
-    name; source (block-language text); ir (block IR); llvm; ptx or asm; grid; stats (nbytes and flops
-    per launch, threads, registers and spills where known).
+    name; source (block-language text); ir (block IR); llvm; ptx or asm; grid; stats (nbytes and
+    flops per launch, threads, registers and spills where known).
     """
 
     name: str

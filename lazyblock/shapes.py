@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import operator
 from collections.abc import Sequence
@@ -55,12 +56,12 @@ def _cannot_broadcast(shapes: tuple[Shape, ...], operation: str) -> ShapeError:
 
 def normalize_axis(axis: Any, ndim: int, operation: str) -> int:
     """One axis as a number in [0, ndim). Raises: AxisError, TypeError for non-integers."""
-    axis = operator.index(axis)
-    if not -ndim <= axis < ndim:
+    position: int = operator.index(axis)
+    if not -ndim <= position < ndim:
         raise AxisError(
-            f"axis {axis} is out of bounds for array of dimension {ndim} in '{operation}'."
+            f"axis {position} is out of bounds for array of dimension {ndim} in '{operation}'."
         )
-    return axis % ndim
+    return position % ndim
 
 
 def normalize_axes(axes: Any, ndim: int, operation: str) -> tuple[int, ...]:
@@ -96,7 +97,7 @@ def next_power_of_2(n: int) -> int:
 
 
 def reshape_strides(shape: Shape, strides: Strides, new_shape: Shape) -> Strides | None:
-    """Strides that read the same memory in the same order under `new_shape`; None if there are none.
+    """Strides that read the same memory in the same order under `new_shape`, or None.
 
     Both shapes have the same size. Axes fall into blocks of equal element count; within a block the
     old axes must lie in memory as one.
@@ -106,7 +107,7 @@ def reshape_strides(shape: Shape, strides: Strides, new_shape: Shape) -> Strides
     old = [(n, s) for n, s in zip(shape, strides, strict=True) if n != 1]
     result: list[int] = []
     position = 0
-    pending = [n for n in new_shape]
+    pending = list(new_shape)
     while pending:
         if pending[0] == 1:
             result.append(0)
@@ -120,7 +121,7 @@ def reshape_strides(shape: Shape, strides: Strides, new_shape: Shape) -> Strides
                 position += 1
             else:
                 block_new.append(pending.pop(0))
-        if any(s != t * n for (_, s), (n, t) in zip(block_old, block_old[1:], strict=False)):
+        if any(s != t * n for (_, s), (n, t) in itertools.pairwise(block_old)):
             return None
         result.extend(block_old[-1][1] * stride for stride in contiguous_strides(block_new))
     return tuple(result)

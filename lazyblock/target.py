@@ -11,7 +11,8 @@ class Target:
 
     kind: "cpu" or "cuda". arch: LLVM's CPU name, or "sm_90a" and the like. features: LLVM feature
     string. vector_bytes: widest vector register (CPU) or widest access of a thread (GPU).
-    num_units: cores or multiprocessors that work at once. shared_bytes: scratch memory of a program.
+    num_units: cores or multiprocessors that work at once. shared_bytes: scratch memory of a
+    program.
     """
 
     kind: str

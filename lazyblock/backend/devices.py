@@ -22,7 +22,7 @@ def default_device() -> Device:
 
 
 def get_device(name: str | None) -> Device:
-    """The device called `name`; None for the default. Raises: DeviceError saying what is missing."""
+    """The device called `name`; None for the default. Raises: DeviceError."""
     name = name or config.current.device or ("cuda" if cuda.is_available() else "cpu")
     device = _devices.get(name)
     if device is None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from lazyblock.graph.node import Node
 from lazyblock.graph.ops import ELEMENTWISE
 
-MOST_OPS = 400  # per kernel: beyond, compile time and registers suffer
+MOST_OPS = 1000  # per kernel: beyond, compile time and registers suffer
 MOST_ARRAYS = 48  # loaded per kernel: 4 KiB of parameters on every GPU, strides included
 MOST_ROOTS = 32
 

@@ -39,7 +39,7 @@ def check_placement(
     members: Mapping[Node, IndexMap],
     is_root: Callable[[Node], bool],
 ) -> tuple[Reason, Collection[Node]]:
-    """May `node`, living at `map`, join a group with `members` over `space`?
+    """Tell whether `node`, living at `map`, may join a group with `members` over `space`.
 
     Gives FUSED or the reason why not, and the members it reads. A member may only be read where it
     lives: its value is in registers there and nowhere else.

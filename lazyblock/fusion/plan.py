@@ -1,8 +1,8 @@
 """The planner's result: fusion groups, each one kernel, in launch order. Frozen data.
 
-A group walks an *iteration space*: a shape some of whose axes are reduced. Its *roots* are the nodes
-it computes for their own sake; every other elementwise node below them is computed on the way, and
-views fold into index maps. A root is stored if another group or the user needs it.
+A group walks an *iteration space*: a shape some of whose axes are reduced. Its *roots* are the
+nodes it computes for their own sake; every other elementwise node below them is computed on the
+way, and views fold into index maps. A root is stored if another group or the user needs it.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class IterationSpace:
 
 @dataclass(frozen=True)
 class FusionGroup:
-    """One kernel. maps: where in the iteration space each root lives (space index -> root index)."""
+    """One kernel. maps: where each root lives, from space index to root index."""
 
     space: IterationSpace
     roots: tuple[Node, ...]

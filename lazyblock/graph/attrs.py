@@ -14,8 +14,13 @@ from lazyblock.shapes import Shape, Strides
 class Storage(Protocol):
     """Memory of a device, opaque to the graph."""
 
-    device: Any
-    nbytes: int
+    @property
+    def device(self) -> Any:
+        """Where the memory is."""
+
+    @property
+    def nbytes(self) -> int:
+        """Size of the memory."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -83,11 +88,15 @@ class ViewAttrs:
 
 @dataclass(frozen=True, slots=True)
 class ReshapeAttrs:
+    """The new shape."""
+
     shape: Shape
 
 
 @dataclass(frozen=True, slots=True)
 class CastAttrs:
+    """The dtype to convert to."""
+
     dtype: DType
 
 

@@ -102,6 +102,7 @@ def elementwise(op: Op, *operands: Node) -> Node:
 
 
 def where(condition: Node, on_true: Node, on_false: Node) -> Node:
+    """`condition` picks element by element; both branches have one dtype."""
     return elementwise(Op.WHERE, condition, on_true, on_false)
 
 

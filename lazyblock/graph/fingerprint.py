@@ -1,7 +1,7 @@
 """What an expression is, apart from the data in its leaves: the key of the plan cache.
 
-Two lists of outputs have equal fingerprints when one plan serves both: the same ops, settings, shapes
-and sharing; input arrays may differ in storage (not in layout), scalars in value.
+Two lists of outputs have equal fingerprints when one plan serves both: the same ops, settings,
+shapes and sharing; input arrays may differ in storage (not in layout), scalars in value.
 """
 
 from __future__ import annotations

@@ -96,6 +96,7 @@ def from_axes(axes: Sequence[int | None], rank: int) -> IndexMap:
 
 @cache
 def identity(rank: int) -> IndexMap:
+    """Every index is its own image."""
     return from_axes(range(rank), rank)
 
 

@@ -84,8 +84,9 @@ def _reduce(inputs: tuple[Node, ...], attrs: Any) -> Inferred:
 
 
 def _leaf(inputs: tuple[Node, ...], attrs: Any) -> Inferred:
-    shapes = {InputAttrs: lambda: attrs.shape, IotaAttrs: lambda: (attrs.size,)}
-    return shapes.get(type(attrs), tuple)(), attrs.dtype
+    if isinstance(attrs, InputAttrs):
+        return attrs.shape, attrs.dtype
+    return ((attrs.size,) if isinstance(attrs, IotaAttrs) else ()), attrs.dtype
 
 
 _RULES: dict[Op, Callable[[tuple[Node, ...], Any], Inferred]] = {

@@ -81,5 +81,6 @@ def make_node(
 
 def _forget(reference: Any) -> None:
     """Remove a dead node's entry, unless an equal node has taken its place."""
-    if _table.get(reference.key) is reference:
-        del _table[reference.key]
+    key = reference.key
+    if _table.get(key) is reference:
+        del _table[key]

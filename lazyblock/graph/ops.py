@@ -1,7 +1,7 @@
 """The primitive ops of the graph, on one page.
 
-Everything users call is written in these. Elementwise ops take operands of one dtype, whose shapes are
-the result's or `()`; dtype conversions are CAST nodes, broadcasting beyond scalars is a VIEW.
+Everything users call is written in these. Elementwise ops take operands of one dtype, whose shapes
+are the result's or `()`; dtype conversions are CAST nodes, broadcasting beyond scalars is a VIEW.
 """
 
 from __future__ import annotations

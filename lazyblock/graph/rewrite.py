@@ -1,7 +1,7 @@
 """Local rewrites as tables of rules, applied from the leaves up until nothing changes.
 
-A rule is an op, a function from a node of that op to its replacement (or None) and a reason why it is
-exact. Passes under `passes/` are such tables.
+A rule is an op, a function from a node of that op to its replacement (or None) and a reason why it
+is exact. Passes under `passes/` are such tables.
 """
 
 from __future__ import annotations

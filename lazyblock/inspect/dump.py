@@ -1,7 +1,7 @@
 """Every stage of every kernel as numbered files.
 
-`lb.dump(y, "out/")` writes the kernels of one expression; LAZYBLOCK_DUMP=dir writes those of a whole
-run, as they are made.
+`lb.dump(y, "out/")` writes the kernels of one expression; LAZYBLOCK_DUMP=dir writes those of a
+whole run, as they are made.
 """
 
 from __future__ import annotations

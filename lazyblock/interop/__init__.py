@@ -1,0 +1,1 @@
+"""Foreign arrays: the only places that know them."""

@@ -1,0 +1,1 @@
+"""What the kernel author touches: the block language."""

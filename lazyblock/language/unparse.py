@@ -1,7 +1,7 @@
 """A block program as readable text in the block language: what dumps show and people edit.
 
-Takes: a verified program. Gives: Python source with one `@lb.jit` function (and one per combine that
-has no name in the language). It means what the program means, bit for bit: where the language
+Takes: a verified program. Gives: Python source with one `@lb.jit` function (and one per combine
+that has no name in the language). It means what the program means, bit for bit: where the language
 promotes and the IR does not, casts are written. Values used once are written where they are used;
 scalars and extents of 1 broadcast without saying so. The text is the same in every process.
 """

@@ -1,9 +1,9 @@
 """The block IR: SSA values that are blocks, ops with declared fields, regions, programs.
 
 Every op is a dataclass whose fields are declared `operand`, `operands` (a tuple), `attribute` or
-`region`; printing, parsing, cloning, CSE, DCE and verification follow from the declarations and know
-no op by name. Ops state their effect and traits as data. A program is what one instance of the grid
-runs; parameters are scalars or pointers, block shapes are static, masks explicit.
+`region`; printing, parsing, cloning, CSE, DCE and verification follow from the declarations and
+know no op by name. Ops state their effect and traits as data. A program is what one instance of
+the grid runs; parameters are scalars or pointers, block shapes are static, masks explicit.
 Ops are made by `builder.Builder` only.
 """
 
@@ -244,7 +244,7 @@ def with_body(program: Program, body: Region) -> Program:
 
 
 def substitute(op: Op, mapping: Mapping[Value, Value]) -> bool:
-    """Replace operands of `op` in place (used by passes on bodies they own). Tells if any changed."""
+    """Replace operands of `op` in place (for passes, on bodies they own). Tells if any changed."""
     changed = False
     for name, value in map_operands(op, lambda v: mapping.get(v, v)).items():
         before = getattr(op, name)

@@ -1,7 +1,7 @@
 """What lowering gives: a block program and how to call it. Frozen data.
 
-The program's text depends on dtypes, ranks and classes of extents and strides, never on exact sizes;
-those are arguments.
+The program's text depends on dtypes, ranks and classes of extents and strides, never on exact
+sizes; those are arguments.
 """
 
 from __future__ import annotations

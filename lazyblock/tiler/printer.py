@@ -10,8 +10,8 @@
     }
 
 Fields are written in the order of their declaration, regions last; a field with a default is
-written `name=` and left out where it has its default. Floats are written shortest with all their bits.
-The text is the same in every process, and `parser.parse_program` reads it back.
+written `name=` and left out where it has its default. Floats are written shortest with all their
+bits. The text is the same in every process, and `parser.parse_program` reads it back.
 """
 
 from __future__ import annotations

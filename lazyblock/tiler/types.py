@@ -132,7 +132,8 @@ class BlockType:
 
 def to_numpy(scalar: ScalarType) -> DType:
     """The NumPy dtype whose values `scalar` holds."""
-    return _TO_NUMPY[scalar]
+    dtype: DType = _TO_NUMPY[scalar]
+    return dtype
 
 
 def from_numpy(dtype: DType) -> ScalarType:

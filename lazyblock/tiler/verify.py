@@ -2,8 +2,8 @@
 
 Takes: any program. Gives: nothing, or VerifyError that names the op and shows the ops around it.
 Rules: a value is defined once, before its uses, in an enclosing region; result types are those
-`infer` gives; extents are powers of two; parameters are scalars; nested regions end in a terminator,
-the program does not; loops yield what they carry, reductions what they combine.
+`infer` gives; extents are powers of two; parameters are scalars; nested regions end in a
+terminator, the program does not; loops yield what they carry, reductions what they combine.
 """
 
 from __future__ import annotations

@@ -490,7 +490,7 @@ def test_equal_programs_give_equal_text():
 
 
 def test_baseline_processor_needs_no_extensions():
-    """Without AVX2, FMA and F16C: helpers for masks, library calls, integer arithmetic for halves."""
+    """Without AVX2, FMA, F16C: helpers for masks, library calls, integer arithmetic for halves."""
     baseline = Target("cpu", "x86-64", "")
     b = Builder("baseline")
     x, h, o = pointer(b, "x"), pointer(b, "h", float16), pointer(b, "o", float16)

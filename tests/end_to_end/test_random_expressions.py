@@ -3,9 +3,6 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from tests.helpers.arrays import assert_equal_values
-from tests.helpers.drawing import exact_graphs, random_values, smooth_graphs
-from tests.helpers.lowering import run_blocks
 
 from lazyblock import config, dtypes, pipeline
 from lazyblock.backend import devices
@@ -13,6 +10,9 @@ from lazyblock.graph.interpret import interpret
 from lazyblock.graph.ops import Op
 from lazyblock.graph.rewrite import replace_nodes
 from lazyblock.graph.traverse import topological
+from tests.helpers.arrays import assert_equal_values
+from tests.helpers.drawing import exact_graphs, random_values, smooth_graphs
+from tests.helpers.lowering import run_blocks
 
 
 def inputs_of(outputs, draw_values=random_values):

@@ -1,7 +1,6 @@
 """What shares a kernel, what does not and why; chains of any length stay linear."""
 
 import pytest
-from tests.helpers.expressions import apply, array, highest, scalar, softmax, standardise, total
 
 from lazyblock import config, dtypes
 from lazyblock.fusion.plan import Form, Reason
@@ -10,6 +9,7 @@ from lazyblock.fusion.printer import print_plan
 from lazyblock.graph import build, index_map
 from lazyblock.graph.ops import Op, ReduceKind
 from lazyblock.graph.passes import GRAPH_PASSES
+from tests.helpers.expressions import apply, array, highest, scalar, softmax, standardise, total
 
 
 def plan(*outputs):

@@ -7,14 +7,14 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.helpers.expressions import apply, array, scalar, softmax, standardise, total
-from tests.helpers.ptxas import assemble
 
 from lazyblock import dtypes, pipeline
 from lazyblock.graph import build
 from lazyblock.graph.ops import Op
 from lazyblock.language.unparse import unparse
 from lazyblock.target import Target, cuda_target
+from tests.helpers.expressions import apply, array, scalar, softmax, standardise, total
+from tests.helpers.ptxas import assemble
 
 GOLDEN = Path(__file__).parent / "kernels"
 CPU = Target("cpu", "generic", vector_bytes=32, num_units=2)

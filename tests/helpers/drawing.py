@@ -6,11 +6,11 @@ functions and floating sums, kept where errors do not grow.
 
 import numpy as np
 from hypothesis import strategies as st
-from tests.helpers.expressions import array
 
 from lazyblock import dtypes
 from lazyblock.graph import build, index_map
 from lazyblock.graph.ops import Op, ReduceKind
+from tests.helpers.expressions import array
 
 EXTENTS = st.sampled_from([1, 2, 3, 5, 8, 17, 31, 64, 100])
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, 3.0, np.inf, -np.inf, np.nan]

@@ -68,7 +68,9 @@ def test_a_mask_written_the_other_way_round():
     assert info.constancy == (64,)
 
 
-@pytest.mark.parametrize("nbytes, element, divisor", [(16, float32, 4), (16, float64, 2), (1, float32, 1)])
+@pytest.mark.parametrize(
+    ("nbytes", "element", "divisor"), [(16, float32, 4), (16, float64, 2), (1, float32, 1)]
+)
 def test_pointers_count_elements(nbytes, element, divisor):
     info = info_of(lambda b: b.parameter("p", PointerType(element), nbytes))
     assert info.divisibility == (divisor,)

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from tests.helpers.expressions import apply, array, highest, scalar, softmax, standardise, total
-from tests.helpers.lowering import random_inputs, run_blocks
 
 from lazyblock import dtypes
 from lazyblock.fusion.planner import plan_fusion
@@ -13,6 +11,8 @@ from lazyblock.graph.ops import Op, ReduceKind
 from lazyblock.target import Target, cuda_target
 from lazyblock.tiler.lower.group import lower_group
 from lazyblock.tiler.printer import print_program
+from tests.helpers.expressions import apply, array, highest, scalar, softmax, standardise, total
+from tests.helpers.lowering import random_inputs, run_blocks
 
 TARGETS = [Target("cpu", "generic", vector_bytes=32, num_units=2), cuda_target("sm_90a")]
 SHAPES = [(4, 6), (1, 1), (5, 1), (1, 7), (33, 129), (0, 4), (3, 0), (3, 20000), (300, 7)]

@@ -202,8 +202,7 @@ class _Function:
         pending, self._pending = self._pending, []
         groups: list[list[ops.Store]] = []
         for store in pending:
-            fitting = (g for g in groups if all(_may_join(store, other) for other in g))
-            group = next(fitting, None)
+            group = _find_group(store, groups)
             if group is None:
                 groups.append([store])
             else:
@@ -636,6 +635,16 @@ def _roots_of(some: Sequence[Op]) -> list[Op]:
 def _root_values(roots: Sequence[Op]) -> list[Value]:
     """Blocks that roots read."""
     return [value for root in roots for value in root.operands_flat if value.shape != ()]
+
+
+def _find_group(store: ops.Store, groups: Sequence[list[ops.Store]]) -> list[ops.Store] | None:
+    """A group that `store` may join: written with it chunk by chunk, and before the later groups."""
+    for group in reversed(groups):
+        if all(_may_join(store, other) for other in group):
+            return group
+        if not all(_have_distinct_bases([store, other]) for other in group):
+            return None
+    return None
 
 
 def _may_join(store: ops.Store, other: ops.Store) -> bool:

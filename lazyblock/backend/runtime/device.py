@@ -1,8 +1,8 @@
 """What a device offers to the rest of lazyblock; `cpu.py` and `cuda.py` implement it.
 
-A kernel's arguments travel in *slots*: one 8-byte slot per program parameter, in order, little-endian
-(pointers and 64-bit numbers fill it, narrower ones use its low bytes), then three int64 slots with the
-grid. A prepared slot buffer is written once and patched per launch.
+A kernel's arguments travel in *slots*: one 8-byte slot per program parameter, in order,
+little-endian (pointers and 64-bit numbers fill it, narrower ones use its low bytes), then three
+int64 slots with the grid. A prepared slot buffer is written once and patched per launch.
 """
 
 from __future__ import annotations
@@ -63,8 +63,14 @@ class Device(ABC):
         """Copy a NumPy array's elements, in C order, into new memory."""
 
     @abstractmethod
-    def to_host(self, buffer: Buffer, offset: int, dtype: DType, shape: Sequence[int],
-                strides: Sequence[int]) -> npt.NDArray[Any]:
+    def to_host(
+        self,
+        buffer: Buffer,
+        offset: int,
+        dtype: DType,
+        shape: Sequence[int],
+        strides: Sequence[int],
+    ) -> npt.NDArray[Any]:
         """Wait and give elements as a NumPy array; offset and strides count elements.
 
         The CPU gives a read-only view of the buffer (which stays alive), a GPU a copy.
@@ -81,7 +87,6 @@ class Device(ABC):
     @abstractmethod
     def synchronize(self) -> None:
         """Wait for everything enqueued so far."""
-
 
 
 def pack_scalar(value: bool | int | float, dtype: DType) -> bytes:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lazyblock.graph import build
+from lazyblock.graph import build, index_map
 from lazyblock.graph.attrs import InputAttrs, ReshapeAttrs, ViewAttrs
 from lazyblock.graph.index_map import IndexMap
 from lazyblock.graph.node import Node, make_node
@@ -18,6 +18,7 @@ from lazyblock.shapes import Shape, contiguous_strides
 
 
 def fold_views(outputs: Sequence[Node]) -> list[Node]:
+    """Run the pass; see the module's header."""
     return rewrite(outputs, _RULES)
 
 
@@ -37,7 +38,7 @@ def _view_of_nothing_new(node: Node) -> Node | None:
 
 
 def _identity_over(shape: Shape) -> IndexMap:
-    return build.index_map.identity(len(shape)).normalized(shape, shape)
+    return index_map.identity(len(shape)).normalized(shape, shape)
 
 
 def _reshape_of_reshape(node: Node) -> Node | None:
@@ -77,7 +78,7 @@ def _unit_axes(node: Node) -> Node | None:
     axes: list[int | None] = [None] * operand.ndim
     for source, target in zip(before, after, strict=True):
         axes[source] = target
-    return build.view(operand, build.index_map.from_axes(axes, node.ndim), node.shape)
+    return build.view(operand, index_map.from_axes(axes, node.ndim), node.shape)
 
 
 _RULES = (

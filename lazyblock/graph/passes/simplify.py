@@ -20,6 +20,7 @@ from lazyblock.graph.rewrite import Rule, rewrite
 
 
 def simplify(outputs: Sequence[Node]) -> list[Node]:
+    """Run the pass; see the module's header."""
     return rewrite(outputs, _RULES)
 
 

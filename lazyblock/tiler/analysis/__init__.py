@@ -1,0 +1,1 @@
+"""Facts about block programs, computed once and looked up."""

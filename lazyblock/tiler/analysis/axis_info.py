@@ -2,11 +2,11 @@
 
 Takes: a verified program. Gives: `AxisInfo` of every value, region arguments included.
 Per axis, in aligned runs (a run of length c starts at an index that is a multiple of c):
-contiguity (consecutive integers), divisibility (power of two that divides the first element of every
-run of `contiguity` elements), constancy (equal values). Pointers count elements, and are taken to be
-aligned to their element. A scalar counts as one axis of extent 1.
-Assumed: signed index arithmetic does not overflow, divisors are not 0. Alignment does not rest on it:
-runs of min(contiguity, divisibility) elements never wrap.
+contiguity (consecutive integers), divisibility (power of two that divides the first element of
+every run of `contiguity` elements), constancy (equal values). Pointers count elements, and are
+taken to be aligned to their element. A scalar counts as one axis of extent 1.
+Assumed: signed index arithmetic does not overflow, divisors are not 0. Alignment does not rest on
+it: runs of min(contiguity, divisibility) elements never wrap.
 Source: the idea is that of Triton's AxisInfo analysis.
 """
 

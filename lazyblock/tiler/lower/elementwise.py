@@ -154,7 +154,7 @@ def _power(b: Builder, x: Value, y: Value) -> Value:
 
 
 def _integer_power(b: Builder, x: Value, y: Value) -> Value:
-    """By squaring over all bits of the exponent; wraps. Negative exponents: 1 / x**-y, truncated."""
+    """By squaring over all bits of the exponent; wraps. Negative exponents 1 / x**-y, truncated."""
     scalar = x.type.scalar
     result, square, exponent = b.full_like(x, 1), x, y
     if scalar.is_signed:

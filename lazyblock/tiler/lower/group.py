@@ -1,9 +1,9 @@
 """Lower a fusion group to a block program.
 
-Every program instance owns one tile of the kept dimensions. A map group computes and stores its tile.
-A rows group walks the reduced dimensions: in one tile when a whole row fits the block, else in one
-loop per level of reductions (those of a level need only earlier levels) and a last loop for the
-outputs that span whole rows.
+Every program instance owns one tile of the kept dimensions. A map group computes and stores its
+tile. A rows group walks the reduced dimensions: in one tile when a whole row fits the block, else
+in one loop per level of reductions (those of a level need only earlier levels) and a last loop for
+the outputs that span whole rows.
 
 Values are pulled: a node is computed at an index map when a root needs it, once per map. What does
 not depend on the reduced dimensions is computed before their loops.
@@ -39,7 +39,7 @@ from lazyblock.tiler.lowered import (
     SizeArgument,
 )
 from lazyblock.tiler.schedule import TileSchedule, default_schedule
-from lazyblock.tiler.types import PointerType, ScalarType, from_numpy, int8, int1, int32, int64
+from lazyblock.tiler.types import PointerType, ScalarType, from_numpy, int1, int8, int32, int64
 
 Read = tuple[Node, IndexMap]
 Memo = MutableMapping[Read, Value]
@@ -55,15 +55,15 @@ def lower_group(
 ) -> LoweredKernel:
     """Lower `group` for `target`.
 
-    Parameters: stored, every node some group keeps in memory; schedule, how tiles are cut (None = the
-    default for the target).
+    Parameters: stored, every node some group keeps in memory; schedule, how tiles are cut (None =
+    the default for the target).
     """
     return _GroupLowering(group, stored, target, schedule).lower()
 
 
 @dataclass(frozen=True)
 class _Position:
-    """Where the program stands along one dimension: scalar index, or a block of them, and a mask."""
+    """Where the program stands along a dimension: an index or a block of them, and a mask."""
 
     index: Value
     mask: Value | None
@@ -178,7 +178,7 @@ class _GroupLowering:
         return size_of(list(tiles.values()))
 
     def _place_block(self, position: int, start: Value) -> None:
-        """Set the indices along a dimension to start, start + 1, ... and mask those past its end."""
+        """Set the indices along a dimension to start, start + 1, ...; mask those past its end."""
         block = self.schedule.blocks[position]
         if block == 1:
             self.positions[position] = _Position(start, None)
@@ -500,7 +500,7 @@ class _GroupLowering:
             step = self.schedule.blocks[position]
             return self.b.for_(self._zero(), self._extent(position), step, carried, iteration)
 
-        self.memo = ChainMap({}, outer_memo)  # type: ignore[arg-type]
+        self.memo = ChainMap({}, outer_memo)
         try:
             return nest(0, initial)
         finally:

@@ -1,7 +1,7 @@
 """The iteration space as the kernel walks it: few dimensions, strided accesses.
 
-Axes of extent 1 disappear and neighbours that every access crosses in one stride merge, so that most
-kernels see one or two dimensions.
+Axes of extent 1 disappear and neighbours that every access crosses in one stride merge, so that
+most kernels see one or two dimensions.
 """
 
 from __future__ import annotations

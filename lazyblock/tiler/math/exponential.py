@@ -108,10 +108,11 @@ def expm1_single(b: Builder, x: Value) -> Value:
     return b.fma(near, power, b.sub(power, 1.0))
 
 
-def exp_of_pair(b: Builder, high: Value, low: Value) -> Value:
-    """e^(high + low) for high inside the range of exp."""
+def exp_of_pair(b: Builder, high: Value, low: Value, factor: Value | None = None) -> Value:
+    """e^(high + low), times a moderate factor, for high inside the range of exp or not far out."""
     k, r, rest = reduce_exponent(b, high, low)
-    return scale(b, _exp_near_zero(b, r, rest), k)
+    power = _exp_near_zero(b, r, rest)
+    return scale(b, power if factor is None else b.mul(power, factor), k)
 
 
 def reduce_exponent(b: Builder, high: Value, low: Value) -> tuple[Value, Value, Value]:

@@ -74,7 +74,7 @@ def power_of_two(b: Builder, exponent: Value, form: Format) -> Value:
 
 
 def scale(b: Builder, x: Value, exponent: Value) -> Value:
-    """x * 2^exponent for 1/2 <= |x| <= 2; overflows, and rounds to subnormals once."""
+    """x * 2^exponent for x far from the extremes; overflows, and rounds to subnormals once."""
     form = format_of(x)
     half = b.shr(exponent, 1)
     near = b.mul(x, power_of_two(b, half, form))

@@ -24,10 +24,11 @@ class Yield(Op):
 
 @dataclass(eq=False)
 class For(Op):
-    """for i in range(lower, upper, step): carried = body(i, *carried). Bounds are i32 or i64 scalars.
+    """for i in range(lower, upper, step): carried = body(i, *carried).
 
-    Body arguments: the induction variable, then the carried values. Results: the carried values after
-    the last iteration (the initial ones if there is none). step > 0.
+    Bounds are i32 or i64 scalars. Body arguments: the induction variable, then the carried values.
+    Results: the carried values after the last iteration (the initial ones if there is none).
+    step > 0.
     """
 
     name = "for"

@@ -1,11 +1,11 @@
 """Constant folding and algebra that is exact for every value.
 
-Takes: a verified program. Gives: the program with ops on constants computed, shape ops composed, masks
-that are constant resolved, branches and loops decided by constants opened or dropped.
-Keeps: every bit. Integers wrap, so their identities hold; for floats only those stand here that keep
-NaN, -0.0, infinities and rounding: x * 1, x / 1, x - 0.0, x + -0.0 (not x + 0.0, which turns -0.0 into
-+0.0; not x * 0 or x - x, which NaN and infinity break). `Math` is not computed: the devices have
-lazyblock's own functions. What folding leaves unused goes with `eliminate_dead`.
+Takes: a verified program. Gives: the program with ops on constants computed, shape ops composed,
+masks that are constant resolved, branches and loops decided by constants opened or dropped.
+Keeps: every bit. Integers wrap, so their identities hold; for floats only those stand here that
+keep NaN, -0.0, infinities and rounding: x * 1, x / 1, x - 0.0, x + -0.0 (not x + 0.0, which turns
+-0.0 into +0.0; not x * 0 or x - x, which NaN and infinity break). `Math` is not computed: the
+devices have lazyblock's own functions. What folding leaves unused goes with `eliminate_dead`.
 Cost: one walk, linear in the ops; operands are folded before their users.
 """
 
@@ -342,7 +342,7 @@ def _splat(b: Builder, op: ops.Splat) -> Value | None:
 
 
 def _load(b: Builder, op: ops.Load) -> Value | None:
-    """A mask that is true everywhere goes, with `other`; one that is false everywhere is `other`."""
+    """A mask that is true everywhere goes, with `other`; all false, it is `other`."""
     mask = constant_of(op.mask)
     if mask is None:
         return None

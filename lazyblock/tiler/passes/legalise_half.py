@@ -1,8 +1,8 @@
 """Compute on float16 and bfloat16 in float32, rounding after every op.
 
 Takes: any program. Gives: halves are only loaded, stored, selected, moved, cast and bitcast.
-Keeps: + - * / sqrt exactly, since float32 holds more than twice their bits; comparisons, rounding to
-integers, min and max always. Cost: linear, two or three casts an op.
+Keeps: + - * / sqrt exactly, since float32 holds more than twice their bits; comparisons, rounding
+to integers, min and max always. Cost: linear, two or three casts an op.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ _ARITHMETIC = (Unary, Binary, Compare, Fma, Math)
 
 
 def legalise_half(program: Program) -> Program:
+    """Run the pass; see the module's header."""
     return expand_ops(program, _find)
 
 

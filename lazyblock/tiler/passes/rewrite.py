@@ -12,8 +12,8 @@ def copy_without(
 ) -> Program:
     """A copy of `program` without `dropped` ops; uses of a key of `replaced` read its value.
 
-    The same object if there is nothing to drop. A replacement must be defined before its uses and be
-    kept itself.
+    The same object if there is nothing to drop. A replacement must be defined before its uses and
+    be kept itself.
     """
     if not dropped:
         return program

@@ -1,11 +1,11 @@
 """Two versions of a region: one without masks for full tiles, the region as it was for the rest.
 
-Takes: a verified program. Gives: the program in which the body of each innermost loop with masks, or
-else the program's body, became `if every mask is full { body without masks } else { body }`.
-Keeps: every bit. "Full" is a scalar condition that implies all lanes of the masks, from intervals of
-the integers compared. Bounds are 64 bits wide, so a 32-bit `offset < n` that wraps counts as not full.
-Assumed, as in all index arithmetic: 64-bit integers do not wrap, nor 32-bit ones below their least
-value or under `>` and `>=`.
+Takes: a verified program. Gives: the program in which the body of each innermost loop with masks,
+or else the program's body, became `if every mask is full { body without masks } else { body }`.
+Keeps: every bit. "Full" is a scalar condition that implies all lanes of the masks, from intervals
+of the integers compared. Bounds are 64 bits wide, so a 32-bit `offset < n` that wraps counts as not
+full. Assumed, as in all index arithmetic: 64-bit integers do not wrap, nor 32-bit ones below their
+least value or under `>` and `>=`.
 Cost: one analysis, one copy; at most doubles the code, only for regions of up to MAX_OPS ops.
 """
 
@@ -74,7 +74,7 @@ def _version(region: Region, infos: Infos) -> bool:
     local.update(value for op in inside for inner in op.regions for value in inner.arguments)
     prover = _Prover(local, infos)
     masked = [op for op in inside if "mask" in op.declared("operand")]
-    masks: dict[Value | None, None] = dict.fromkeys(getattr(op, "mask") for op in masked)
+    masks: dict[Value | None, None] = dict.fromkeys(_mask_of(op) for op in masked)
     proven = [mask for mask in masks if mask is not None and prover.add(mask)]
     if not any(mask.shape for mask in proven):
         return False
@@ -115,8 +115,8 @@ def _without_masks(region: Region, full: dict[Value, None]) -> list[Op]:
 class _Prover:
     """Derives conditions under which masks are true in all lanes.
 
-    `local` holds the values defined in the region at hand; `builder` gathers the scalar ops that the
-    conditions need, to run before the region. `full` holds what is then known to be true.
+    `local` holds the values defined in the region at hand; `builder` gathers the scalar ops that
+    the conditions need, to run before the region. `full` holds what is then known to be true.
     """
 
     local: set[Value]
