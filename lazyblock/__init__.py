@@ -3,7 +3,7 @@
 Public names only; `docs/` tells about them.
 """
 
-from lazyblock import config
+from lazyblock import config, errors, events
 from lazyblock.dtypes import (
     bfloat16,
     bool_,
@@ -19,6 +19,8 @@ from lazyblock.dtypes import (
     uint32,
     uint64,
 )
+from lazyblock.inspect import start_listeners
+from lazyblock.inspect.dump import dump
 from lazyblock.shapes import cdiv, next_power_of_2
 from lazyblock.tracer.array import Array
 from lazyblock.tracer.compiled import compile
@@ -183,6 +185,8 @@ nan = float("nan")
 newaxis = None
 pi = 3.141592653589793
 
+start_listeners()
+
 __all__ = [
     "Array",
     "__version__",
@@ -237,13 +241,16 @@ __all__ = [
     "degrees",
     "divide",
     "divmod",
+    "dump",
     "e",
     "empty",
     "empty_like",
     "equal",
     "erf",
     "erfc",
+    "errors",
     "eval",
+    "events",
     "exp",
     "exp2",
     "expand_dims",

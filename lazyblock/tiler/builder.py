@@ -220,9 +220,7 @@ class Builder:
             other = self.constant(other, pointee, pointer.shape)
         return self.append(ops.Load, pointer=pointer, mask=mask, other=other, **hints).result
 
-    def store(
-        self, pointer: Value, value: Value, mask: Value | None = None, **hints: str
-    ) -> None:
+    def store(self, pointer: Value, value: Value, mask: Value | None = None, **hints: str) -> None:
         self.append(ops.Store, pointer=pointer, value=value, mask=mask, **hints)
 
     # --- reductions and control ------------------------------------------------------------------
@@ -235,9 +233,7 @@ class Builder:
         body = Region([Value(type) for type in (*elements, *elements)])
         with self.open_region(body):
             self.yield_(*combine(*body.arguments))
-        return self.append(
-            ops.Reduce, values=tuple(values), axis=axis, combine=body
-        ).results
+        return self.append(ops.Reduce, values=tuple(values), axis=axis, combine=body).results
 
     def reduce_with(self, kind: str, value: Value, axis: int) -> Value:
         """Reduce one value by a Binary kind: "add", "mul", "max", "and"..."""

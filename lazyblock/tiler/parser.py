@@ -24,7 +24,8 @@ _TOKEN = re.compile(
     r"""\s*(?:
         (?P<value>%\w+)
       | (?P<type>!?(?:<[\dx]*\*?\w+>|\*\w+)|!\w+)
-      | (?P<float>-?(?:inf|nan)(?![\w.(])|nan\([0-9a-f]{16}\)|-?\d+(?:\.\d+(?:e[+-]?\d+)?|e[+-]?\d+))
+      | (?P<float>-?(?:inf|nan)(?![\w.(])|nan\([0-9a-f]{16}\)
+          |-?\d+(?:\.\d+(?:e[+-]?\d+)?|e[+-]?\d+))
       | (?P<int>-?\d+)
       | (?P<string>"(?:[^"\\]|\\.)*")
       | (?P<word>[A-Za-z_][\w.]*)
@@ -187,12 +188,10 @@ class _Parser:
 
     def _at_end_of_items(self, regions: tuple[str, ...]) -> bool:
         """Whether no item follows: the next op, the types, a region or a bracket does."""
+        _, before, line = self.tokens[self.position - 1]
+        is_next_op = before != "," and self.tokens[self.position][2] != line
         is_region = self._peek() in regions and self._peek(1) in ("(", "{")
-        is_new_line = (
-            self.position > 0
-            and self.tokens[self.position - 1][2] != (self.tokens[self.position][2])
-        )
-        return is_region or is_new_line or self._peek() in (":", "}")
+        return is_next_op or is_region or self._peek() in (":", "}")
 
     def _region(self) -> Region:
         arguments = self._list(")", self._argument) if self._accept("(") else []

@@ -261,6 +261,21 @@ def test_a_second_store_sees_values_of_before_the_first():
     np.testing.assert_array_equal(z, expected)
 
 
+@pytest.mark.parametrize("noalias", [False, True])
+def test_stores_to_one_array_keep_their_order(noalias):
+    b = Builder("order")
+    x, y = pointer(b, "x"), pointer(b, "y")
+    i = b.arange(0, 128)
+    backwards = b.sub(b.constant(127, int32, (128,)), i)
+    loaded = b.load(b.add_pointer(y, i))
+    for place, factor in ((i, 2.0), (backwards, 3.0), (i, 4.0), (backwards, 5.0)):
+        mask = b.compare("gt", loaded, b.constant(factor / 9, float32, (128,)))
+        b.store(b.add_pointer(x, place), b.mul(loaded, factor), mask)
+    b.store(b.add_pointer(y, backwards), loaded)
+    b.program.noalias = noalias
+    assert_same_as_interpreter(b.finish(), [random_floats(128), random_floats(128)])
+
+
 # --- reductions ----------------------------------------------------------------------------------
 
 

@@ -103,7 +103,7 @@ def test_long_chains_are_cut():
     for _ in range(3000):
         node = apply(Op.ADD, node, X)
     groups = plan(node).groups
-    assert 3000 / 500 < len(groups) < 20
+    assert 3 <= len(groups) <= 6
 
 
 def test_many_arrays_are_cut():

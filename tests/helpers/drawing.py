@@ -102,9 +102,21 @@ def _exact_step(drawer):
         return build.where(condition, x, y)
     if kind == "test":
         return build.elementwise(drawer.pick(TESTS), x, y)
-    table = {"b": ON_BOOLS, "f": ON_FLOATS}
-    family = "f" if dtypes.is_floating(common) else common.kind
-    return build.elementwise(drawer.pick(table.get(family, ON_INTEGERS)), x, y)
+    if dtypes.is_floating(common):
+        return _on_floats(drawer.pick(ON_FLOATS), x, y)
+    return build.elementwise(drawer.pick(ON_BOOLS if common.kind == "b" else ON_INTEGERS), x, y)
+
+
+def _on_floats(op, x, y):
+    if op is Op.COPYSIGN:  # the sign of a NaN that an operation made is not defined
+        y = build.where(build.elementwise(Op.ISNAN, y), build.constant(1, y.dtype), y)
+    result = build.elementwise(op, x, y)
+    return _positive_zeros(result) if op in (Op.MINIMUM, Op.MAXIMUM) else result
+
+
+def _positive_zeros(x):
+    """NumPy leaves open which zero is the lesser: -0.0 becomes 0.0 before that shows."""
+    return build.elementwise(Op.ADD, x, build.constant(0, x.dtype))
 
 
 def _unary(drawer, x):
@@ -127,8 +139,8 @@ def _exact_reduction(drawer, x):
         return drawer.reduced(x, [ReduceKind.ANY, ReduceKind.ALL])
     kinds = [ReduceKind.MAX, ReduceKind.MIN]
     if dtypes.is_integer(x.dtype):
-        kinds += [ReduceKind.SUM, ReduceKind.PROD]
-    return drawer.reduced(x, kinds)
+        return drawer.reduced(x, [*kinds, ReduceKind.SUM, ReduceKind.PROD])
+    return _positive_zeros(drawer.reduced(x, kinds))
 
 
 @st.composite

@@ -28,6 +28,7 @@ from lazyblock.backend.llvm.host_sharing import (
     is_deferred,
     is_root,
     is_same_pattern,
+    may_overlap,
     op_cost,
     reached_values,
     roots_inside,
@@ -214,10 +215,10 @@ class _Function:
             self._store_group(group, later)
 
     def _store_group(self, group: Sequence[ops.Store], later: Sequence[Op]) -> None:
-        for load in self._clobbered_loads(later):
+        for load in self._clobbered_loads(later, group):
             self._materialise(load.result)
         for load, is_same in self._loads_reached(_root_values(group)).items():
-            if any(is_clobbered_within(load, is_same, store) for store in group):
+            if any(self._is_clobbered_within(load, is_same, store) for store in group):
                 self._materialise(load.result)
 
         def write(body: Body) -> list[str]:
@@ -234,6 +235,10 @@ class _Function:
             masks = [store.mask for store in group if store.mask is not None]
             self._in_branches(body, keys, masks, [], write)
 
+    def _is_clobbered_within(self, load: ops.Load, is_same: bool, store: ops.Store) -> bool:
+        may = may_overlap(load, store, self.program.noalias)
+        return may and is_clobbered_within(load, is_same, store)
+
     # --- what must be in tiles before memory changes ---------------------------------------------
 
     def _before_regions(self, op: Op) -> None:
@@ -243,11 +248,12 @@ class _Function:
             if value in self.shared:
                 self._materialise(value)
         if has_effects(op):
-            for load in self._clobbered_loads(inside):
+            stores = [root for root in inside if isinstance(root, ops.Store)]
+            for load in self._clobbered_loads(inside, stores):
                 self._materialise(load.result)
 
-    def _clobbered_loads(self, roots: Sequence[Op]) -> list[ops.Load]:
-        """Loads behind us that `roots`, or roots still to be written, read after memory changes.
+    def _clobbered_loads(self, roots: Sequence[Op], stores: Sequence[ops.Store]) -> list[ops.Load]:
+        """Loads behind us that `roots`, or roots still to be written, read after `stores`.
 
         Further rounds of a loop make their own loads anew: of them only outer loads count.
         """
@@ -257,7 +263,8 @@ class _Function:
             if frame.passed_before is not None:
                 again = self._loads_reached(_root_values(_roots_of(frame.region.ops)))
                 found.update((load, None) for load in again if load.result in frame.passed_before)
-        return list(found)
+        noalias = self.program.noalias
+        return [load for load in found if any(may_overlap(load, s, noalias) for s in stores)]
 
     def _reached(self, values: Sequence[Value], through_memory: bool = True) -> dict[Value, bool]:
         """Deferred values behind us, not in tiles, that computing `values` computes."""
@@ -638,7 +645,7 @@ def _root_values(roots: Sequence[Op]) -> list[Value]:
 
 
 def _find_group(store: ops.Store, groups: Sequence[list[ops.Store]]) -> list[ops.Store] | None:
-    """A group that `store` may join: written with it chunk by chunk, and before the later groups."""
+    """A group that `store` may join: written with it by chunks, and before the later groups."""
     for group in reversed(groups):
         if all(_may_join(store, other) for other in group):
             return group

@@ -179,6 +179,12 @@ def _is_equal_op(left: Op | None, right: Op | None) -> bool:
     return left.attributes == right.attributes
 
 
+def may_overlap(load: ops.Load, store: ops.Store, noalias: bool) -> bool:
+    """Whether the two may reach one element; noalias: different parameters never do."""
+    bases = base_of(load.pointer), base_of(store.pointer)
+    return not noalias or None in bases or bases[0] is bases[1]
+
+
 def is_clobbered_within(load: ops.Load, is_same: bool, store: ops.Store) -> bool:
     """Whether `store`, chunk by chunk in one loop with `load`, may write what later chunks read.
 

@@ -1,7 +1,7 @@
 """Elementary functions in block IR, one file per theme, the same text for CPU and GPU.
 
-Each takes a builder and float32 or float64 values of any block shape and emits elementwise ops only,
-without branches. Errors in units in the last place are listed in docs/accuracy.md.
+Each takes a builder and float32 or float64 values of any block shape and emits elementwise ops
+only, without branches. Errors in units in the last place are listed in docs/accuracy.md.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """exp, exp2, expm1.
 
 x = k ln 2 + r with |r| <= ln 2 / 2 and e^x = 2^k e^r. The single precision forms, which kernels
-use most, halve k instead: x = 2 j ln 2 + r with |r| <= ln 2, so that 2^j is always a normal number and
-multiplying twice by it rounds once, to subnormals and infinity alike. The others carry r as a pair.
+use most, halve k instead: x = 2 j ln 2 + r with |r| <= ln 2, so that 2^j is always a normal number
+and multiplying twice by it rounds once, to subnormals and infinity alike. The others carry r as a
+pair.
 Coefficients: minimax fits of relative error (Remez), rounded one by one with a new fit of the rest.
 """
 
@@ -24,6 +25,7 @@ from lazyblock.tiler.math.formats import (
     scale,
 )
 from lazyblock.tiler.math.polynomial import (
+    Pair,
     fast_two_sum,
     multiply_pair,
     polynomial,
@@ -80,7 +82,7 @@ def exp2(b: Builder, x: Value) -> Value:
     if form is DOUBLE:
         whole, k = round_to_integer(b, x, 1.0)
         r = multiply_pair(b, b.sub(x, whole), form.words(LN2))
-        return scale(b, _exp_near_zero(b, *r), k)
+        return scale(b, b.add(*_exp_near_zero(b, *r)), k)
     j, power = _biased_power(b, x, 0.5)
     r32 = b.fma(j, -2.0, x)
     return _scale_twice(b, b.fma(r32, polynomial(b, r32, _EXP2_SINGLE), 1.0), power)
@@ -110,9 +112,15 @@ def expm1_single(b: Builder, x: Value) -> Value:
 
 def exp_of_pair(b: Builder, high: Value, low: Value, factor: Value | None = None) -> Value:
     """e^(high + low), times a moderate factor, for high inside the range of exp or not far out."""
-    k, r, rest = reduce_exponent(b, high, low)
-    power = _exp_near_zero(b, r, rest)
+    k, parts = exp_parts(b, high, low)
+    power = b.add(*parts)
     return scale(b, power if factor is None else b.mul(power, factor), k)
+
+
+def exp_parts(b: Builder, high: Value, low: Value) -> tuple[Value, Pair]:
+    """Give k (integer) and a sum of two numbers with e^(high + low) = 2^k times the sum."""
+    k, r, rest = reduce_exponent(b, high, low)
+    return k, _exp_near_zero(b, r, rest)
 
 
 def reduce_exponent(b: Builder, high: Value, low: Value) -> tuple[Value, Value, Value]:
@@ -127,14 +135,12 @@ def reduce_exponent(b: Builder, high: Value, low: Value) -> tuple[Value, Value, 
 
 def expm1_tail(b: Builder, r: Value, rest: Value) -> Value:
     """e^(r + rest) - 1 - r for |r| <= ln 2 / 2."""
-    return b.fma(
-        b.mul(r, r), polynomial(b, r, _EXPM1[format_of(r)]), b.fma(rest, r, rest)
-    )
+    return b.fma(b.mul(r, r), polynomial(b, r, _EXPM1[format_of(r)]), b.fma(rest, r, rest))
 
 
-def _exp_near_zero(b: Builder, r: Value, rest: Value) -> Value:
+def _exp_near_zero(b: Builder, r: Value, rest: Value) -> Pair:
     total, error = fast_two_sum(b, 1.0, r)
-    return b.add(total, b.add(error, expm1_tail(b, r, rest)))
+    return total, b.add(error, expm1_tail(b, r, rest))
 
 
 def _biased_power(b: Builder, x: Value, factor: float) -> tuple[Value, Value]:

@@ -100,7 +100,7 @@ def is_negative(b: Builder, x: Value) -> Value:
 
 
 def round_to_integer(b: Builder, x: Value, factor: float) -> tuple[Value, Value]:
-    """Nearest integer to x * factor, as float and as integer; |x * factor| < 2^(mantissa_bits-1)."""
+    """Nearest integer to x * factor, as float and integer; |x * factor| < 2^(mantissa_bits - 1)."""
     form = format_of(x)
     shifted = b.fma(x, factor, form.rounder)
     start = int(to_numpy(form.scalar).type(form.rounder).view(to_numpy(form.bits)))

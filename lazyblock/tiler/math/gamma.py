@@ -2,21 +2,23 @@
 
 Stirling's series from 8 on: log gamma(w) = (w - 1/2) log w - w + log sqrt(2 pi) + S(1/w^2) / w.
 tgamma moves every argument up by 8 and divides by the product passed; lgamma moves those below 8 to
-[1.5, 2.5], where it is t R(t), t = y - 2. Negative arguments go by the reflection formula.
+[1.25, 2.5], where it is t R(t), t = y - 2. Negative arguments go by the reflection formula.
 Coefficients: minimax fits (Remez), the first ones rounded one by one with a new fit of the rest.
 """
 
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 from lazyblock.tiler.builder import Builder
 from lazyblock.tiler.ir import Value
-from lazyblock.tiler.math.exponential import exp_of_pair
-from lazyblock.tiler.math.formats import INFINITY, NAN
+from lazyblock.tiler.math.exponential import exp_parts
+from lazyblock.tiler.math.formats import DOUBLE, INFINITY, NAN, SQRT_TAU, scale
 from lazyblock.tiler.math.logarithm import log, log_pair
 from lazyblock.tiler.math.polynomial import (
     Pair,
+    divide_pairs,
     fast_two_sum,
     multiply_pairs,
     polynomial,
@@ -31,14 +33,15 @@ _STIRLING = (
     *(-0.0005952343250087684, 0.0008411963341758374, -0.0018749118510388227),
     *(0.0047358543127130935,),
 )
-# log gamma(2 + t) / t for |t| <= 1/2, error 2^-56
+# log gamma(2 + t) / t on [-0.75, 0.5], error 2^-55
 _LOG_GAMMA = (
-    *(0.42278433509846713, 0.3224670334241133, -0.06735230105319497, 0.020580808427766162),
-    *(-0.007385551028998611, 0.00289051033178556, -0.0011927538987766355),
-    *(0.0005096694975961229, -0.00022315501543798677, 9.945789749942915e-05),
-    *(-4.492337848895598e-05, 2.0503994547013863e-05, -9.458051907912642e-06),
-    *(4.391181476799535e-06, -1.9697032540778628e-06, 9.061130186138268e-07),
-    *(-5.859906145602351e-07, 2.9108839412043357e-07),
+    *(0.42278433509846713, 0.3224670334241132, -0.0673523010531953, 0.02058080842778982),
+    *(-0.007385551028934282, 0.0028905103302408496, -0.0011927539024757532),
+    *(0.0005096695446973038, -0.00022315491845050045, 9.945710834357419e-05),
+    *(-4.492476617390516e-05, 2.0511795222565085e-05, -9.446259483633848e-06),
+    *(4.344831832621415e-06, -2.031139328157584e-06, 1.0662872572189789e-06),
+    *(-3.92502872096342e-07, 8.605315643910019e-09, -3.3977711648778776e-07),
+    *(1.3869496066070754e-07, 2.565647752065747e-07, 1.472504339151274e-07),
 )
 _SHIFT = 8
 _LARGEST = 190.0  # from here tgamma overflows, and its reciprocal underflows
@@ -52,18 +55,22 @@ def tgamma(b: Builder, x: Value) -> Value:
     size = b.abs(x)
     inside = b.select(b.compare("gt", size, _LARGEST), _LARGEST, size)
     high, low = _log_of_stirling(b, *two_sum(b, float(_SHIFT), inside))
-    passed = b.add(inside, 1.0)
+    passed = two_sum(b, 1.0, inside)
     for step in range(2, _SHIFT):
-        passed = b.mul(passed, b.add(inside, float(step)))
-    direct = b.div(b.full_like(x, math.sqrt(2 * math.pi)), b.mul(inside, passed))
-    mirrored = b.div(b.mul(passed, -math.sqrt(math.pi / 2)), sin_of_pi(b, size))
+        passed = multiply_pairs(b, passed, two_sum(b, float(step), inside))
+    zero = b.full_like(x, 0.0)
+    direct = divide_pairs(b, _sqrt_tau(b, x), multiply_pairs(b, passed, (inside, zero)))
+    numerator = multiply_pairs(b, passed, _sqrt_tau(b, x, Fraction(-1, 2)))
+    mirrored = divide_pairs(b, numerator, (sin_of_pi(b, size), zero))
     is_below = b.compare("lt", x, -_NO_REFLECTION)
-    result = exp_of_pair(
-        b,
-        b.select(is_below, b.neg(high), high),
-        b.select(is_below, b.neg(low), low),
-        b.select(is_below, mirrored, direct),
-    )
+
+    def choose(if_below: Pair, otherwise: Pair) -> Pair:
+        high, low = zip(if_below, otherwise, strict=True)
+        return b.select(is_below, *high), b.select(is_below, *low)
+
+    k, power = exp_parts(b, *choose((b.neg(high), b.neg(low)), (high, low)))
+    product = multiply_pairs(b, fast_two_sum(b, *power), choose(mirrored, direct))
+    result = scale(b, product[0], k)
     is_pole = b.and_(is_below, b.compare("eq", b.unary("trunc", x), x))
     result = b.select(is_pole, NAN, result)
     inverse = b.div(b.full_like(x, 1.0), x)
@@ -90,6 +97,11 @@ def _log_of_stirling(b: Builder, w: Value, w_low: Value) -> Pair:
     return fast_two_sum(b, high, b.add(b.add(rest, _series(b, w)), b.sub(low, w_low)))
 
 
+def _sqrt_tau(b: Builder, like: Value, factor: Fraction = Fraction(1)) -> Pair:
+    high, low = DOUBLE.words(Fraction(SQRT_TAU) * factor)
+    return b.full_like(like, high), b.full_like(like, low)
+
+
 def _series(b: Builder, w: Value) -> Value:
     inverse = b.div(b.full_like(w, 1.0), w)
     return b.mul(inverse, polynomial(b, b.mul(inverse, inverse), _STIRLING))
@@ -106,8 +118,8 @@ def _lgamma_of_size(b: Builder, size: Value) -> Value:
 
 
 def _move_near_two(b: Builder, size: Value) -> tuple[Value, Value, Value]:
-    """Give t, p and whether gamma(size) is gamma(2 + t) / p, or times p, with |t| <= 1/2."""
-    is_first, is_up = b.compare("lt", size, 0.5), b.compare("lt", size, 1.5)
+    """Give t, p and whether gamma(size) is gamma(2 + t) / p, or times p, with -3/4 <= t <= 1/2."""
+    is_first, is_up = b.compare("lt", size, 0.5), b.compare("lt", size, 1.25)
     up = b.select(is_first, b.mul(size, b.add(size, 1.0)), size)
     t, product = b.sub(size, 2.0), b.full_like(size, 1.0)
     for _ in range(_SHIFT - 2):

@@ -1,8 +1,8 @@
 """sinh, cosh, tanh.
 
 With |x| = k ln 2 + r: e^|x| = 2^k e^r and e^-|x| = 2^-k e^-r, where e^r = cosh r + sinh r and
-e^-r = cosh r - sinh r by two polynomials in r^2; no division and no cancellation but at k = 0, where
-sinh x is the polynomial itself. Single precision tanh, much used, goes by expm1 instead.
+e^-r = cosh r - sinh r by two polynomials in r^2; no division and no cancellation but at k = 0,
+where sinh x is the polynomial itself. Single precision tanh, much used, goes by expm1 instead.
 Coefficients: minimax fits of relative error (Remez), rounded one by one with a new fit of the rest.
 """
 
@@ -69,8 +69,7 @@ def tanh(b: Builder, x: Value) -> Value:
     sine, cosine, near_zero = _half_sinh_cosh(b, size, _TANH_IS_ONE[DOUBLE])
     is_near = b.compare("lt", size, _ONE_STEP)
     high, low = (
-        b.select(is_near, b.mul(near, 0.5), far)
-        for near, far in zip(near_zero, sine, strict=True)
+        b.select(is_near, b.mul(near, 0.5), far) for near, far in zip(near_zero, sine, strict=True)
     )
     ratio, _ = divide_pairs(b, (high, low), cosine)
     return b.select(is_tiny(b, x, 2), x, copy_sign(b, ratio, x))

@@ -1,7 +1,8 @@
 """asinh, acosh, atanh: logarithms of pairs.
 
-asinh x = log(x + sqrt(x^2 + 1)), acosh x = log(x + sqrt(x^2 - 1)), 2 atanh x = log((1 + x) / (1 - x));
-arguments carried to twice the precision lose nothing near 1, where these logarithms are small.
+asinh x = log(x + sqrt(x^2 + 1)), acosh x = log(x + sqrt(x^2 - 1)),
+2 atanh x = log((1 + x) / (1 - x)); arguments carried to twice the precision lose nothing near 1,
+where these logarithms are small.
 """
 
 from __future__ import annotations

@@ -69,9 +69,7 @@ def acos(b: Builder, x: Value) -> Value:
     value = b.add(s, rest)  # asin |x|, or half of acos |x|
     doubled = b.add(value, value)
     is_below = is_negative(b, x)
-    large = b.select(
-        is_below, b.add(2 * half_pi, b.sub(2 * half_pi_low, doubled)), doubled
-    )
+    large = b.select(is_below, b.add(2 * half_pi, b.sub(2 * half_pi_low, doubled)), doubled)
     signed = b.select(is_below, b.neg(value), value)
     small = b.add(half_pi, b.sub(half_pi_low, signed))
     return b.select(is_large, large, small)

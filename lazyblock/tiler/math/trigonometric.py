@@ -1,10 +1,10 @@
 """sin, cos, tan for every finite argument, without branches.
 
 |x| 2/pi = n + h with |h| <= 1/2 is found modulo 4 from the stored bits of 2/pi: only a window of
-them counts, chosen by the exponent of x (Payne and Hanek's method), and everything above it is a
-multiple of 4. float32 multiplies its 24 bits by the window in 64-bit integers; float64 takes words of
-53 bits, whose products with x are exact pairs, and keeps h to three words, as doubles come as near as
-2^-61 to multiples of pi/2.
+them counts, chosen by the exponent of x (Payne and Hanek's method); everything above it gives a
+multiple of 4. float32 multiplies its 24 bits by the window in 64-bit integers; float64 takes words
+of 53 bits, whose products with x are exact pairs, and keeps h to three words, as doubles come as
+near as 2^-61 to multiples of pi/2.
 Coefficients: minimax fits of relative error (Remez), rounded one by one with a new fit of the rest.
 Source: M. Payne, R. Hanek, Radian reduction for trigonometric functions, SIGNUM 18(1), 1983.
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import pairwise
 
 from lazyblock.tiler.builder import Builder
 from lazyblock.tiler.ir import Value
@@ -142,7 +143,8 @@ def _reduce(b: Builder, x: Value) -> tuple[Value, Pair]:
     return b.select(is_small, 0, n), (high, low)
 
 
-_LEADING_ZEROS = 25  # the window's first bit has weight 2 in units of x's last place, for 1 <= x < 2
+# For 1 <= x < 2 the window's first bit has weight 2 in units of x's last place.
+_LEADING_ZEROS = 25
 _WINDOW_WORDS = [
     (TWO_OVER_PI << 256 >> (TWO_OVER_PI_BITS + _LEADING_ZEROS)) >> shift & (2**64 - 1)
     for shift in (192, 128, 64, 0)
@@ -156,7 +158,7 @@ def _reduce_single(b: Builder, size: Value) -> tuple[Value, Pair]:
     is_far = b.compare("ge", exponent, 64)
     first, second, third = (
         b.select(is_far, b.full_like(mantissa, far), b.full_like(mantissa, near))
-        for near, far in zip(_WINDOW_WORDS[:-1], _WINDOW_WORDS[1:], strict=True)
+        for near, far in pairwise(_WINDOW_WORDS)
     )
     left = b.cast(b.and_(exponent, 63), uint64)
     right = b.sub(64, left)

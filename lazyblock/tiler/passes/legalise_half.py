@@ -1,16 +1,19 @@
 """Compute on float16 and bfloat16 in float32, rounding after every op.
 
 Takes: any program. Gives: halves are only loaded, stored, selected, moved, cast and bitcast.
-Keeps: + - * / sqrt exactly, since float32 holds more than twice their bits; comparisons, rounding
-to integers, min and max always. Cost: linear, two or three casts an op.
+Keeps: + - * / sqrt exactly, since float32 holds more than twice their bits; remainders,
+comparisons, rounding to integers, min and max always. Cost: linear, two or three casts an op.
 """
 
 from __future__ import annotations
 
-from lazyblock.tiler.ir import Op, Program
+from collections.abc import Sequence
+
+from lazyblock.tiler.builder import Builder
+from lazyblock.tiler.ir import Op, Program, Value, map_operands
 from lazyblock.tiler.ops import Binary, Compare, Fma, Math, Unary
 from lazyblock.tiler.passes.expand import Expansion, expand_ops
-from lazyblock.tiler.types import ScalarType, float32
+from lazyblock.tiler.types import float32
 
 _ARITHMETIC = (Unary, Binary, Compare, Fma, Math)
 
@@ -24,14 +27,11 @@ def _find(op: Op) -> Expansion | None:
     if not isinstance(op, _ARITHMETIC) or not op.operands_flat[0].type.scalar.is_half:
         return None
 
-    def expand(b, operands):  # type: ignore[no-untyped-def]
-        wide = iter([b.cast(value, float32) for value in operands])
-        values = {
-            name: next(wide) if name in op.declared("operand") else tuple(wide)
-            for name in (*op.declared("operand"), *op.declared("operands"))
-        }
-        result = b.append(type(op), **op.attributes, **values).result
-        half: ScalarType = op.operands_flat[0].type.scalar
-        return b.cast(result, half) if op.result.type.element == half else result
+    def expand(b: Builder, operands: Sequence[Value]) -> Value:
+        new = zip(op.operands_flat, operands, strict=True)
+        wide = {before: b.cast(after, float32) for before, after in new}
+        result = b.append(type(op), **map_operands(op, wide.__getitem__)).result
+        is_half = op.result.type.scalar.is_half
+        return b.cast(result, op.result.type.scalar) if is_half else result
 
     return expand

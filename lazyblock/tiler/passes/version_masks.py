@@ -73,8 +73,8 @@ def _version(region: Region, infos: Infos) -> bool:
     local = {result for op in inside for result in op.results}
     local.update(value for op in inside for inner in op.regions for value in inner.arguments)
     prover = _Prover(local, infos)
-    masked = [op for op in inside if "mask" in op.declared("operand")]
-    masks: dict[Value | None, None] = dict.fromkeys(_mask_of(op) for op in masked)
+    masked: list[Any] = [op for op in inside if "mask" in op.declared("operand")]
+    masks: dict[Value | None, None] = dict.fromkeys(op.mask for op in masked)
     proven = [mask for mask in masks if mask is not None and prover.add(mask)]
     if not any(mask.shape for mask in proven):
         return False
