@@ -22,14 +22,16 @@ def flops(node: Node) -> int:
     return info.flops if info else 0
 
 
-def pays_to_store(node: Node, inlined: Iterable[Node], leaves: Iterable[Node]) -> bool:
-    """Whether storing `node` once beats computing it in each of two kernels.
+def pays_to_store(
+    node: Node, inlined: Iterable[Node], leaves: Iterable[Node], repeats: int = 1
+) -> bool:
+    """Whether storing `node` once beats computing it `repeats` times more.
 
-    inlined: the nodes computed for it; leaves: the arrays those read. Storing costs a write and a
-    read of `node`; computing again costs the work and the reads of `leaves`.
+    inlined: the nodes computed for it; leaves: the arrays those read, if the repetition reads them
+    from memory again. Storing costs a write and a read of `node`.
     """
     if node.size == 0:
         return False
-    work = sum(flops(n) * n.size for n in inlined)
+    work = repeats * sum(flops(n) for n in inlined) * node.size
     extra_bytes = sum(leaf.nbytes for leaf in leaves) - 2 * node.nbytes
     return work / _FLOPS_PER_BYTE + extra_bytes > 0

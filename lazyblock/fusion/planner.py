@@ -12,20 +12,21 @@ Linear in the graph, save for shared work inside one kernel, which is bounded by
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from lazyblock import config
 from lazyblock.fusion import cost
 from lazyblock.fusion.legality import check_placement, placements
 from lazyblock.fusion.plan import FusionGroup, FusionPlan, IterationSpace, Reason, Verdict
-from lazyblock.fusion.reads import walk_reads
+from lazyblock.fusion.reads import operand_maps, walk_reads
 from lazyblock.fusion.storage import find_storage, needed_in_memory
 from lazyblock.graph.attrs import ReduceAttrs
-from lazyblock.graph.index_map import IndexMap
+from lazyblock.graph.index_map import IndexMap, identity
 from lazyblock.graph.node import Node
 from lazyblock.graph.ops import CATEGORY, Category, Op
 from lazyblock.graph.traverse import topological
+from lazyblock.shapes import Shape
 
 _MOST_ROUNDS = 4  # of finding values worth storing
 _SIBLINGS_TRIED = 4  # groups over the same shape that an independent root is offered to
@@ -65,7 +66,54 @@ def _choose_roots(outputs: Sequence[Node], order: Sequence[Node]) -> set[Node]:
     for node in (*reshapes, *outputs):
         while (needed := needed_in_memory(node, roots)) is not None:
             roots.add(needed)
+    _store_repeated(order, roots)
     return roots | _cuts(order, roots)
+
+
+def _store_repeated(order: Sequence[Node], roots: set[Node]) -> None:
+    """Add to `roots` what one kernel would compute at several places at great cost.
+
+    A node read through several maps (the taps of a stencil) is computed once per map. Readers come
+    first, so that a node is looked at when all its maps are known; what is stored ends the spread.
+    """
+    reads: dict[Node, dict[Node, set[IndexMap]]] = {}
+    for node in reversed(order):
+        maps = reads.pop(node, {})
+        repeats = sum(len(at) - 1 for at in maps.values())
+        if repeats and _is_costly(node, roots, repeats):
+            roots.add(node)
+        if node in roots:
+            maps = {node: {identity(len(own_space(node).shape))}}
+        for root, places in maps.items():
+            for operand, at in _reads_of(node, places, own_space(root).shape):
+                reads.setdefault(operand, {}).setdefault(root, set()).add(at)
+
+
+def _reads_of(node: Node, places: set[IndexMap], shape: Shape) -> set[tuple[Node, IndexMap]]:
+    """What computing `node` at `places` reads; a reduction reads all of its own space."""
+    if node.op is Op.RESHAPE:
+        return set()
+    if CATEGORY[node.op] is Category.REDUCTION:
+        return {(node.inputs[0], identity(len(shape)))}
+    return {read for at in places for read in operand_maps(node, at, shape)}
+
+
+def _is_costly(node: Node, roots: set[Node], repeats: int) -> bool:
+    if CATEGORY[node.op] is not Category.ELEMENTWISE or node in roots:
+        return False
+    return cost.pays_to_store(node, inlined_below([node], roots) | {node}, (), repeats)
+
+
+def inlined_below(nodes: Iterable[Node], roots: Collection[Node]) -> set[Node]:
+    """The nodes that are computed on the way to `nodes`, themselves left out."""
+    found: set[Node] = set()
+    stack = [operand for node in nodes for operand in node.inputs]
+    while stack:
+        node = stack.pop()
+        if node not in found and node not in roots and node.op is not Op.RESHAPE and node.inputs:
+            found.add(node)
+            stack.extend(node.inputs)
+    return found
 
 
 def _cuts(order: Sequence[Node], roots: set[Node]) -> set[Node]:
@@ -223,14 +271,7 @@ class _Search:
         return cost.pays_to_store(node, inlined, leaves)
 
     def _inlined(self, nodes: Iterable[Node]) -> set[Node]:
-        found: set[Node] = set()
-        stack = [operand for node in nodes for operand in node.inputs]
-        while stack:
-            node = stack.pop()
-            if node not in found and not self.is_root(node) and node.inputs:
-                found.add(node)
-                stack.extend(node.inputs)
-        return found
+        return inlined_below(nodes, self.roots)
 
     # --- result ---
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.helpers.arrays import assert_equal_values
 
 import lazyblock as lb
 from lazyblock import dtypes
+from tests.helpers.arrays import assert_equal_values
 
 BINARY = [operator.add, operator.sub, operator.mul, operator.truediv]
 COMPARISONS = [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge]

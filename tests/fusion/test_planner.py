@@ -145,3 +145,34 @@ def test_plan_text_names_lines_and_reasons():
 def test_scalars_of_different_dtype_stay_apart():
     assert scalar(1.0) is scalar(1.0)
     assert scalar(1.0) is not scalar(1.0, dtypes.float64)
+
+
+def shifted_sum(node):
+    """Add five neighbours along the rows."""
+    columns = node.shape[1] - 4
+    taps = [
+        build.view(node, index_map.slices((0, k), (1, 1)), (node.shape[0], columns))
+        for k in range(5)
+    ]
+    total_of_taps = taps[0]
+    for tap in taps[1:]:
+        total_of_taps = apply(Op.ADD, total_of_taps, tap)
+    return total_of_taps
+
+
+def test_a_cheap_value_under_a_stencil_is_computed_again():
+    assert len(plan(shifted_sum(apply(Op.NEGATIVE, array((64, 64))))).groups) == 1
+
+
+def test_a_costly_value_under_a_stencil_is_stored():
+    costly = apply(Op.LGAMMA, array((64, 64)))
+    groups = plan(shifted_sum(costly)).groups
+    assert [group.stored for group in groups][0] == (costly,)
+
+
+def test_stencils_of_stencils_do_not_grow_without_bound():
+    node = array((16, 200))
+    for _ in range(30):
+        node = shifted_sum(node)
+    groups = plan(node).groups
+    assert 3 < len(groups) <= 30

@@ -11,7 +11,15 @@ import numpy as np
 
 from lazyblock.tiler.builder import Builder
 from lazyblock.tiler.interpret import Addresses, _memory_of, evaluate
-from lazyblock.tiler.types import SCALARS, BlockType, PointerType, from_numpy, int32, int64
+from lazyblock.tiler.types import (
+    SCALARS,
+    BlockType,
+    PointerType,
+    from_numpy,
+    int32,
+    int64,
+    to_numpy,
+)
 
 
 class Block:
@@ -172,7 +180,7 @@ def _wide_only(build, *blocks):
 
 
 def _full(shape, number, scalar):
-    return _run(lambda b, x: b.constant(number, scalar, shape), Block(np.zeros(1, bool)))
+    return Block(np.full(shape, number, to_numpy(scalar)))
 
 
 def _rearrange(x, change):

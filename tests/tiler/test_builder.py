@@ -103,7 +103,7 @@ def test_loops_and_branches_carry_values():
     assert (total.type, count.type) == (BlockType(int64), BlockType(int64))
     loop = total.owner
     assert loop.lower.type == BlockType(int64)
-    assert [argument.hint for argument in loop.body.arguments][0] == "i"
+    assert loop.body.arguments[0].hint == "i"
     (either,) = b.if_(b.compare("lt", n, 3), lambda: [n], lambda: [total])
     assert either.type == BlockType(int64)
 

@@ -79,8 +79,10 @@ def test_attributes(value, text):
 
 @pytest.mark.parametrize(
     "number",
-    [0.1, -0.0, 1e16, 1e-7, 5e-324, math.inf, -math.inf, math.nan, -math.nan]
-    + [struct.unpack("<d", bytes([1, 2, 3, 4, 5, 6, 0xF8, 0x7F]))[0]],
+    [
+        *(0.1, -0.0, 1e16, 1e-7, 5e-324, math.inf, -math.inf, math.nan, -math.nan),
+        *struct.unpack("<d", bytes([1, 2, 3, 4, 5, 6, 0xF8, 0x7F])),  # a NaN with a payload
+    ],
 )
 def test_floats_keep_every_bit(number):
     b = Builder()
