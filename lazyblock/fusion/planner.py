@@ -166,23 +166,28 @@ class _Search:
 
     def _place(self, node: Node) -> None:
         space = own_space(node)
-        reads = self._reads(node, space)
-        sources = {read: self._source_group(read) for read in reads}
+        sources = {read: self._source_group(read) for read in self._reads(node, space)}
+        reads = set(sources)
         newest = max((group.number for group in sources.values() if group), default=-1)
+        why_not = {group.number: Reason.ORDER for group in sources.values() if group}
         for group in self._candidates(space, newest):
             reason = self._try_join(node, space, group, reads)
             if reason is Reason.FUSED:
-                return
-            self.verdicts += [
-                Verdict(read, node, reason) for read, source in sources.items() if source is group
-            ]
-        self._start(node, space, reads)
+                break
+            why_not[group.number] = reason
+        else:
+            self._start(node, space, reads)
+        self.verdicts += [
+            Verdict(read, node, why_not[source.number])
+            for read, source in sources.items()
+            if source and source is not self.group_of[node]
+        ]
 
-    def _reads(self, node: Node, space: IterationSpace) -> set[Node]:
+    def _reads(self, node: Node, space: IterationSpace) -> list[Node]:
         """Arrays the kernel of `node` reads: inputs, other roots, reshapes of those."""
         at = next(placements(node, space))
-        found = {read for read, _ in walk_reads(node, at, space, self.is_root)}
-        return {read for read in found if read.op not in (Op.CONSTANT, Op.IOTA)}
+        found = dict.fromkeys(read for read, _ in walk_reads(node, at, space, self.is_root))
+        return [read for read in found if read.op not in (Op.CONSTANT, Op.IOTA)]
 
     def _source_group(self, read: Node) -> _OpenGroup | None:
         """The group that computes the memory behind `read`; None for inputs."""
