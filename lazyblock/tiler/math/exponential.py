@@ -95,8 +95,10 @@ def expm1(b: Builder, x: Value) -> Value:
     k, r, rest = reduce_exponent(b, inside, b.full_like(x, 0.0))
     high, low = fast_two_sum(b, r, expm1_tail(b, r, rest))
     half_power = power_of_two(b, b.sub(k, 1), form)  # 2^k may overflow
-    total, error = two_sum(b, b.sub(half_power, 0.5), b.mul(half_power, high))
-    half = b.add(total, b.fma(half_power, low, error))
+    base = b.sub(half_power, 0.5)
+    base_error = b.sub(b.sub(half_power, base), 0.5)
+    total, error = two_sum(b, base, b.mul(half_power, high))
+    half = b.add(total, b.fma(half_power, low, b.add(error, base_error)))
     is_tiny = b.compare("lt", b.abs(x), 2.0 ** -(form.mantissa_bits + 4))
     return b.select(is_tiny, x, b.add(half, half))
 

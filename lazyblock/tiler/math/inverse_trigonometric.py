@@ -19,7 +19,7 @@ from lazyblock.tiler.math.formats import (
     format_of,
     is_negative,
 )
-from lazyblock.tiler.math.polynomial import polynomial
+from lazyblock.tiler.math.polynomial import fast_two_sum, polynomial
 
 # (asin s - s) / s^3 in s^2 on [0, 1/4], error 2^-27.6 and 2^-59.8 of asin
 _ASIN = {
@@ -57,7 +57,8 @@ def asin(b: Builder, x: Value) -> Value:
     """Inverse sine; NaN beyond [-1, 1]."""
     half_pi, half_pi_low = format_of(x).words(Fraction(PI) / 2)
     is_large, s, rest = _asin_parts(b, b.abs(x))
-    large = b.add(b.fma(s, -2.0, half_pi), b.fma(rest, -2.0, half_pi_low))
+    main, error = fast_two_sum(b, half_pi, b.mul(s, -2.0))
+    large = b.add(main, b.add(error, b.fma(rest, -2.0, half_pi_low)))
     return copy_sign(b, b.select(is_large, large, b.add(s, rest)), x)
 
 
