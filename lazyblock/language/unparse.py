@@ -483,7 +483,7 @@ def _binary(w: _Writer, op: ops.Binary) -> Text:
         function, options = _EXTREMES[op.kind]
         text = _call(function, left, right, *(options if scalar.is_floating else []))
         return _cast_to(text, scalar) if scalar.name == "bf16" else text
-    if op.kind == "div":
+    if op.kind in ("div", "div_normal"):
         text = _infix("/" if scalar.is_floating else "//", PRODUCT, left, right)
     else:
         text = _infix(*_OPERATORS[op.kind], left, right)

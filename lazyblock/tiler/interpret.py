@@ -429,6 +429,7 @@ _FLOAT_BINARY: dict[str, Callable[[Array, Array], Array]] = {
     "sub": np.subtract,
     "mul": np.multiply,
     "div": np.divide,
+    "div_normal": np.divide,
     "rem": _fmod,
     "max": _MAX,
     "min": _MIN,

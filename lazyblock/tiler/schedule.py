@@ -134,7 +134,7 @@ def _cut_columns(
     """Vectors run along a kept dimension: a few columns per program, rows one after the other."""
     if target.is_gpu:  # narrow tiles, so that many programs share the columns
         blocks[row] = min(next_power_of_2(dimensions[row].extent), _GPU_COLUMNS)
-        blocks[inner] = min(next_power_of_2(dimensions[inner].extent), 4096 // blocks[row])
+        blocks[inner] = min(next_power_of_2(dimensions[inner].extent), 8192 // blocks[row])
     else:
         blocks[row] = min(next_power_of_2(dimensions[row].extent), 2 * target.vector_bytes)
 

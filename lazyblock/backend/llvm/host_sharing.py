@@ -17,7 +17,7 @@ _SOURCES = (ops.Arange, ops.Constant, ops.Load)
 
 _DEAR = 8  # elementwise operations; from here on a tile is cheaper than computing twice
 _COST_LIMIT = 1000
-_COSTS = {"div": 4, "rem": 12, "sqrt": 4}
+_COSTS = {"div": 4, "div_normal": 4, "rem": 12, "sqrt": 4}
 
 
 def is_deferred(value: Value) -> bool:

@@ -258,6 +258,25 @@ def _float_remainder(site: Site, lhs: str, rhs: str) -> str:
     return site.emitter.call(site.type, name, (site.type, lhs), (site.type, rhs))
 
 
+def _divide_normal(site: Site, x: str, y: str) -> str:
+    """Division without the checks for special operands that a GPU's division makes.
+
+    The steps are those of its usual path: a reciprocal that is nearly right, made right by one Newton
+    step, and a quotient corrected twice, which rounds correctly (Markstein).
+    """
+    if not site.target.is_gpu or site.scalar.bits != 32:
+        return site.do("fdiv", x, y)
+    negative = site.do("fneg", y)
+    rough = site.emitter.call("float", "llvm.nvvm.rcp.approx.ftz.f", ("float", y))
+    error = site.call("fma", negative, rough, site.constant(1.0))
+    reciprocal = site.call("fma", rough, error, rough)
+    quotient = site.do("fmul", x, reciprocal)
+    for _ in range(2):
+        rest = site.call("fma", negative, quotient, x)
+        quotient = site.call("fma", rest, reciprocal, quotient)
+    return quotient
+
+
 def _add_fmod(site: Site, name: str) -> None:
     """Define fmod: one division where the quotient is exact enough, else long division by lanes.
 
@@ -405,6 +424,7 @@ _BINARY: dict[str, dict[str, Rule]] = {
     "sub": _row(_instruction("fsub"), _instruction("sub"), b=_XOR),
     "mul": _row(_instruction("fmul"), _instruction("mul"), b=_AND),
     "div": _row(_instruction("fdiv"), _divide, b=_AND),
+    "div_normal": _row(_divide_normal),
     "rem": _row(_float_remainder, _remainder, b=_zero),
     "and": _row(i=_AND),
     "or": _row(i=_OR),

@@ -81,7 +81,7 @@ def _tanh_single(b: Builder, size: Value) -> Value:
     power = expm1_single(b, b.add(inside, inside))
     square = b.mul(size, size)
     near_zero = b.fma(b.mul(square, size), polynomial(b, square, _TANH_SINGLE), size)
-    far = b.div(power, b.add(power, 2.0))
+    far = b.binary("div_normal", power, b.add(power, 2.0))  # tiny powers are not far
     return b.select(b.compare("lt", size, _TANH_SINGLE_RANGE), near_zero, far)
 
 

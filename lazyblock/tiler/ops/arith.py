@@ -27,6 +27,7 @@ BINARY_KINDS = {
     "sub": "fi",
     "mul": "fi",
     "div": "fi",  # floats: correctly rounded; integers: truncates; x / 0 is 0, MIN / -1 is MIN
+    "div_normal": "f",  # div, where operands, quotient and 1 / rhs are normal numbers or NaN
     "rem": "fi",  # sign of the dividend; integers: x % 0 is 0; floats: C's fmod
     "and": "i",
     "or": "i",
