@@ -261,8 +261,8 @@ def _float_remainder(site: Site, lhs: str, rhs: str) -> str:
 def _divide_normal(site: Site, x: str, y: str) -> str:
     """Division without the checks for special operands that a GPU's division makes.
 
-    The steps are those of its usual path: a reciprocal that is nearly right, made right by one Newton
-    step, and a quotient corrected twice, which rounds correctly (Markstein).
+    The steps are those of its usual path: a reciprocal that is nearly right, made right by one
+    Newton step, and a quotient corrected twice, which rounds correctly (Markstein).
     """
     if not site.target.is_gpu or site.scalar.bits != 32:
         return site.do("fdiv", x, y)
