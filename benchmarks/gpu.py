@@ -3,8 +3,8 @@
     python -m benchmarks.gpu [results.json]
 
 Prints per workload the median time, TB/s, the fraction of the copy's TB/s, registers and spills.
-Rounds of all workloads and the copy are interleaved. Times are CUDA events around several launches,
-divided.
+Each workload's rounds alternate with rounds of the copy. Times are CUDA events around several
+launches, divided.
 """
 
 from __future__ import annotations
@@ -18,7 +18,11 @@ from typing import Any
 from cuda.bindings import driver
 
 import lazyblock as lb
-from benchmarks.workloads import Workload, elementwise_and_row_workloads
+from benchmarks.workloads import (
+    Workload,
+    elementwise_and_row_workloads,
+    memory_bound_workloads,
+)
 from lazyblock.backend import devices
 
 ROUNDS = 7
@@ -54,29 +58,26 @@ def make_copy(device: Any, nbytes: int) -> Callable[[], None]:
     return copy
 
 
-def measure(size: int, rows: int, columns: int) -> list[dict[str, Any]]:
-    """Return one record per workload, the copy of `size` float32 first."""
+def measure(workloads: Sequence[Workload], size: int) -> list[dict[str, Any]]:
+    """Return one record per workload, a copy of `size` float32 first."""
     device = devices.get_device("cuda")
-    calls: dict[str, Callable[[], Any]] = {"copy": make_copy(device, 4 * size)}
-    nbytes = {"copy": 8 * size}
-    frozen: dict[str, Any] = {}
-    for workload in elementwise_and_row_workloads(size, rows, columns):
-        arrays = [lb.asarray(array, device="cuda") for array in workload.inputs()]
-        function = _freeze(workload)
-        calls[workload.name] = lambda f=function, a=arrays: f(*a)
-        nbytes[workload.name], frozen[workload.name] = workload.nbytes, function
-    for call in calls.values():
-        call()
-    device.synchronize()
-    times: dict[str, list[float]] = {name: [] for name in calls}
-    for _ in range(ROUNDS):
-        for name, call in calls.items():
-            times[name].append(time_launches(device.stream, call))
-    return [_record(name, times[name], nbytes[name], frozen.get(name)) for name in calls]
-
-
-def _freeze(workload: Workload) -> Any:
-    return lb.compile(lambda *xs: workload.run(lb, *xs))
+    copy = make_copy(device, 4 * size)
+    times: dict[str, list[float]] = {"copy": []}
+    records = []
+    for workload in workloads:
+        arrays = [
+            lb.asarray(array, device="cuda").astype(workload.dtype) for array in workload.inputs()
+        ]
+        lb.eval(*arrays)
+        function = lb.compile(lambda *xs, w=workload: w.run(lb, *xs))
+        function(*arrays)
+        device.synchronize()
+        for _ in range(ROUNDS):
+            times["copy"].append(time_launches(device.stream, copy))
+            launch = time_launches(device.stream, lambda f=function, a=arrays: f(*a))
+            times.setdefault(workload.name, []).append(launch)
+        records.append(_record(workload.name, times[workload.name], workload.nbytes, function))
+    return [_record("copy", times["copy"], 8 * size, None), *records]
 
 
 def _record(name: str, times: list[float], nbytes: int, frozen: Any) -> dict[str, Any]:
@@ -95,7 +96,9 @@ def _record(name: str, times: list[float], nbytes: int, frozen: Any) -> dict[str
 
 
 def main() -> None:
-    records = measure(1 << 28, 16384, 4096)
+    size = 1 << 28
+    workloads = [*elementwise_and_row_workloads(size, 16384, 4096), *memory_bound_workloads()]
+    records = measure(workloads, size)
     copy = records[0]["tb_s"]
     print(f"{'workload':22} {'ms':>8} {'TB/s':>6} {'of copy':>8} {'spread':>7}  registers/spills")
     for record in records:

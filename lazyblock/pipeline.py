@@ -63,6 +63,7 @@ from lazyblock.tiler.passes.fold_constants import fold_constants
 from lazyblock.tiler.passes.legalise_half import legalise_half
 from lazyblock.tiler.passes.version_masks import version_masks
 from lazyblock.tiler.printer import print_program
+from lazyblock.tiler.schedule import GPU_COLUMNS
 from lazyblock.tiler.verify import verify_program
 
 NDArray = npt.NDArray[Any]
@@ -372,7 +373,8 @@ def _without_data(leaf: Node) -> Node:
 def _simplify(outputs: Sequence[Node], target: Target) -> list[Node]:
     nodes = list(outputs)
     programs = target.num_units * _PROGRAMS_PER_UNIT[target.kind]
-    split = partial(split_reductions, num_programs=programs)
+    columns = GPU_COLUMNS if target.is_gpu else 1
+    split = partial(split_reductions, num_programs=programs, columns_per_program=columns)
     # fold_views again: cut axes are views
     for run in (*GRAPH_PASSES, split, *GRAPH_PASSES):
         nodes = run(nodes)
@@ -431,11 +433,10 @@ def _assemble(
     device: Device,
 ) -> tuple[Executable, tuple[_Result, ...]]:
     """Number arrays, fill slot templates, find where every array is used last."""
-    number = {leaf: i for i, leaf in enumerate(leaves)}
-    for group in fusion.groups:
-        for node in group.stored:
-            number.setdefault(node, len(number))
-    stored = {node for group in fusion.groups for node in group.stored}
+    leaf_number = {leaf: i for i, leaf in enumerate(leaves)}
+    stored = list(dict.fromkeys(node for group in fusion.groups for node in group.stored))
+    # a constant that is a result has two numbers: the scalar passed in and the array it fills
+    number = leaf_number | {node: len(leaves) + i for i, node in enumerate(stored)}
     storages = [find_storage(node, stored) for node in fusion.outputs]
     bases = [number[s.base] for s in storages if s]
     kept = list(dict.fromkeys(bases))
@@ -444,7 +445,7 @@ def _assemble(
     for position, (group, low, kernel) in enumerate(
         zip(fusion.groups, lowered, compiled, strict=True)
     ):
-        template, arrays, scalars = _fill_slots(low, number)
+        template, arrays, scalars = _fill_slots(low, number, leaf_number)
         loaded = device.load(kernel.image, kernel.name, kernel.num_threads, kernel.shared_bytes)
         done = [n for n, last in last_use.items() if last == position and n >= len(leaves)]
         steps.append(
@@ -465,7 +466,7 @@ def _assemble(
         for node, s in zip(fusion.outputs, storages, strict=True)
         if s
     )
-    return Executable(device, tuple(steps), len(number), tuple(kept)), results
+    return Executable(device, tuple(steps), len(leaves) + len(stored), tuple(kept)), results
 
 
 def _launch_work(low: LoweredKernel) -> int:
@@ -483,7 +484,7 @@ def _last_uses(lowered: Sequence[LoweredKernel], number: dict[Node, int]) -> dic
 
 
 def _fill_slots(
-    low: LoweredKernel, number: dict[Node, int]
+    low: LoweredKernel, number: dict[Node, int], leaf_number: dict[Node, int]
 ) -> tuple[bytes, tuple[ArraySlot, ...], tuple[ScalarSlot, ...]]:
     slots = bytearray()
     arrays, scalars = [], []
@@ -494,7 +495,7 @@ def _fill_slots(
             offset = argument.offset * argument.base.dtype.itemsize
             arrays.append(ArraySlot(position, number[argument.base], offset))
         elif isinstance(argument, ConstantArgument):
-            scalars.append(ScalarSlot(position, number[argument.node]))
+            scalars.append(ScalarSlot(position, leaf_number[argument.node]))
         else:
             assert isinstance(argument, SizeArgument)
             slots[position:] = pack_scalar(argument.value, block_types.to_numpy(argument.type))

@@ -13,9 +13,9 @@ from lazyblock.shapes import next_power_of_2, size_of
 from lazyblock.target import Target
 from lazyblock.tiler.lower.walk import Access, Dimension
 
-_GPU_ROW_ELEMENTS = 16384  # of a row held in the registers of one program
+_GPU_ROW_BYTES = 1 << 17  # of a row held in the registers of one program
 _CPU_ROW_ELEMENTS = 16384  # of a row held in a stack tile, within the first two cache levels
-_GPU_COLUMNS = 32  # of a tile that reduces columns: whole 128-byte lines of float32
+GPU_COLUMNS = 32  # of a tile that reduces columns: whole 128-byte lines of float32
 _CPU_TILE = 4096  # elements of a map: large against the cost of starting a program instance
 _CPU_SMALL_TILE = 64  # for arrays smaller than that
 
@@ -100,7 +100,8 @@ def _schedule_rows(
         _cut_columns(blocks, row, inner, dimensions, target)
         order = [inner, row]
     else:
-        _cut_rows(blocks, row, inner, len(reduced) == 1, dimensions, target)
+        widest = max((a.base.dtype.itemsize for a in accesses), default=4)
+        _cut_rows(blocks, row, inner, len(reduced) == 1, max(widest, 4), dimensions, target)
         order = [inner] if row is None else [row, inner]
     return _finish(blocks, order, 8, target, 4096)
 
@@ -110,12 +111,16 @@ def _cut_rows(
     row: int | None,
     inner: int,
     is_only: bool,
+    widest: int,
     dimensions: Sequence[Dimension],
     target: Target,
 ) -> None:
-    """Vectors run along the reduced dimension: whole rows in registers, or a loop over pieces."""
+    """Vectors run along the reduced dimension: whole rows in registers, or a loop over pieces.
+
+    widest: bytes of the widest number computed with.
+    """
     extent = next_power_of_2(dimensions[inner].extent)
-    most = _GPU_ROW_ELEMENTS if target.is_gpu else _CPU_ROW_ELEMENTS
+    most = _GPU_ROW_BYTES // widest if target.is_gpu else _CPU_ROW_ELEMENTS
     if is_only and extent <= most:
         blocks[inner] = extent
     elif target.is_gpu:
@@ -133,7 +138,7 @@ def _cut_columns(
 ) -> None:
     """Vectors run along a kept dimension: a few columns per program, rows one after the other."""
     if target.is_gpu:  # narrow tiles, so that many programs share the columns
-        blocks[row] = min(next_power_of_2(dimensions[row].extent), _GPU_COLUMNS)
+        blocks[row] = min(next_power_of_2(dimensions[row].extent), GPU_COLUMNS)
         blocks[inner] = min(next_power_of_2(dimensions[inner].extent), 8192 // blocks[row])
     else:
         blocks[row] = min(next_power_of_2(dimensions[row].extent), 2 * target.vector_bytes)

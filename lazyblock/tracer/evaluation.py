@@ -49,12 +49,15 @@ def evaluate(arrays: Sequence[Array], reason: str) -> None:
     if not pending:
         return
     check_allowed(reason)
+    # before any result is written: handles of one cell see each other's writes
+    bases = [array._cell.node for array in pending]
     nodes = [_node_to_evaluate(array) for array in pending]
-    for array, node, result in zip(pending, nodes, pipeline.evaluate(nodes, reason), strict=True):
-        if node is not array._cell.node:
-            array._rebase(result)
-        else:
+    results = pipeline.evaluate(nodes, reason)
+    for array, base, node, result in zip(pending, bases, nodes, results, strict=True):
+        if node is base:
             array._cell.node = result
+        else:
+            array._rebase(result)
 
 
 def check_allowed(reason: str) -> None:
