@@ -64,6 +64,10 @@ class LaunchError(LazyBlockError, RuntimeError):
     """A kernel that could not be launched or failed while running."""
 
 
+class SanitizerError(LaunchError):
+    """A kernel that did what a GPU leaves undefined: a race, an access out of bounds."""
+
+
 class OutOfResourcesError(LazyBlockError, MemoryError):
     """Not enough memory, registers or shared memory."""
 

@@ -60,7 +60,7 @@ from lazyblock.tiler.passes.eliminate_common import eliminate_common
 from lazyblock.tiler.passes.eliminate_dead import eliminate_dead
 from lazyblock.tiler.passes.expand_math import expand_math
 from lazyblock.tiler.passes.fold_constants import fold_constants
-from lazyblock.tiler.passes.legalise_half import legalise_half
+from lazyblock.tiler.passes.legalise_half import NATIVE_ON_GPU, legalise_half
 from lazyblock.tiler.passes.version_masks import version_masks
 from lazyblock.tiler.printer import print_program
 from lazyblock.tiler.schedule import GPU_COLUMNS
@@ -73,15 +73,14 @@ BlockPass = Callable[[Program], Program]
 TIDY_PASSES: tuple[BlockPass, ...] = (fold_constants, eliminate_common, eliminate_dead)
 
 # After it, only when LLVM has to run. Halves first: expand_math knows f32 and f64 only.
-LEGALISE_PASSES: tuple[BlockPass, ...] = (
-    legalise_half,
-    expand_math,
-    fold_constants,
-    eliminate_common,
-    eliminate_dead,
-)
+CPU_PASSES: tuple[BlockPass, ...] = (legalise_half, expand_math, *TIDY_PASSES)
 # A GPU needs whole tiles without masks for wide accesses; the CPU tests masks chunk by chunk.
-GPU_PASSES: tuple[BlockPass, ...] = (version_masks, eliminate_dead)
+EMULATOR_PASSES: tuple[BlockPass, ...] = (*CPU_PASSES, version_masks, eliminate_dead)
+# It also has arithmetic on halves.
+GPU_PASSES: tuple[BlockPass, ...] = (
+    partial(legalise_half, native=NATIVE_ON_GPU),
+    *EMULATOR_PASSES[1:],
+)
 
 _PROGRAMS_PER_UNIT = {"cpu": 4, "cuda": 8}  # that split reductions aim at
 _MOST_PLANS = 4096
@@ -401,13 +400,18 @@ def compile_block_program(program: Program, target: Target) -> CompiledKernel:
     return _compile(program, target)
 
 
+def _passes_for(target: Target) -> Sequence[BlockPass]:
+    if target.is_emulated:
+        return EMULATOR_PASSES
+    return GPU_PASSES if target.is_gpu else CPU_PASSES
+
+
 def _compile(program: Program, target: Target) -> CompiledKernel:
     text = print_program(program)
     key = cache.make_key(text, target, toolchain_version())
 
     def make() -> CompiledKernel:
-        passes = (*LEGALISE_PASSES, *(GPU_PASSES if target.is_gpu else ()))
-        return compile_program(_run_passes(program, passes), target, key, text)
+        return compile_program(_run_passes(program, _passes_for(target)), target, key, text)
 
     return cache.find_or_compile(key, make)
 

@@ -12,7 +12,7 @@ class Target:
     kind: "cpu" or "cuda". arch: LLVM's CPU name, or "sm_90a" and the like. features: LLVM feature
     string. vector_bytes: widest vector register (CPU) or widest access of a thread (GPU).
     num_units: cores or multiprocessors that work at once. shared_bytes: scratch memory of a
-    program.
+    program. is_emulated: a GPU whose threads the host plays.
     """
 
     kind: str
@@ -23,6 +23,7 @@ class Target:
     num_units: int = 1
     shared_bytes: int = 0
     max_threads: int = field(default=1)
+    is_emulated: bool = False
 
     @property
     def is_gpu(self) -> bool:

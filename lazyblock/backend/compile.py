@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from lazyblock.backend.kernel import CompiledKernel
+from lazyblock.backend.llvm.emulated import EMULATED_LEVEL, emit_emulated
 from lazyblock.backend.llvm.host import emit_host
 from lazyblock.backend.llvm.nvptx import emit_nvptx
-from lazyblock.backend.llvm.optimize import llvm_version, to_object
+from lazyblock.backend.llvm.optimize import host_target, llvm_version, to_object
 from lazyblock.backend.llvm.ptx import to_ptx
 from lazyblock.target import Target
 from lazyblock.tiler.ir import Program
@@ -22,6 +23,13 @@ def compile_program(program: Program, target: Target, key: str, block_text: str)
     Parameters: key, the cache key; block_text, the program before legalisation, kept as a stage.
     Raises: CompileError naming the stage and the kernel.
     """
+    if target.is_emulated:
+        emitted = emit_emulated(program, target)
+        image, assembly = to_object(emitted.llvm, host_target(), EMULATED_LEVEL)
+        stages = {"block": block_text, "llvm": emitted.llvm, "asm": assembly}
+        return CompiledKernel(
+            program.name, target, key, image, stages, emitted.num_threads, emitted.shared_bytes
+        )
     if target.is_gpu:
         emitted = emit_nvptx(program, target)
         ptx = to_ptx(emitted.llvm, target)

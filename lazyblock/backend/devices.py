@@ -1,4 +1,4 @@
-"""Devices by name, each made once: "cpu", "cuda" (= "cuda:0"), "cuda:1"..."""
+"""Devices by name, each made once: "cpu", "cuda" (= "cuda:0"), "cuda:1", "emulated:sm_90a"..."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy.typing as npt
 
 from lazyblock import config
-from lazyblock.backend.runtime import cpu, cuda
+from lazyblock.backend.runtime import cpu, cuda, emulated
 from lazyblock.backend.runtime.device import Buffer, Device
 from lazyblock.errors import DeviceError
 
@@ -39,7 +39,11 @@ def _open(name: str) -> Device:
     if kind == "cuda" and (number.isdecimal() or not number):
         full_name = f"cuda:{number or 0}"
         return _devices.get(full_name) or _open_cuda(int(number or 0))
-    raise DeviceError(f"There is no device '{name}'.", hint="use 'cpu', 'cuda' or 'cuda:<number>'.")
+    if kind == "emulated" and number in emulated.ARCHITECTURES:
+        return emulated.EmulatedDevice(number)
+    names = ["'cpu'", "'cuda'", *(f"'emulated:{arch}'" for arch in emulated.ARCHITECTURES)]
+    hint = f"use {', '.join(names)} or 'cuda:<number>'."
+    raise DeviceError(f"There is no device '{name}'.", hint=hint)
 
 
 def _open_cuda(number: int) -> Device:

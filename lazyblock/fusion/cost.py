@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from lazyblock.graph.node import Node
 from lazyblock.graph.ops import ELEMENTWISE
 
-MOST_OPS = 1000  # per kernel: beyond, compile time and registers suffer
+MOST_CODE = 1000  # per kernel, see code_size: beyond, compile time and registers suffer
 MOST_ARRAYS = 48  # loaded per kernel: 4 KiB of parameters on every GPU, strides included
 MOST_ROOTS = 32
 
@@ -20,6 +20,11 @@ def flops(node: Node) -> int:
     """Rough arithmetic per element of one node."""
     info = ELEMENTWISE.get(node.op)
     return info.flops if info else 0
+
+
+def code_size(nodes: Iterable[Node]) -> int:
+    """Rough size of the code that computes `nodes`: a logarithm is as long as many additions."""
+    return sum(max(flops(node), 1) for node in nodes)
 
 
 def pays_to_store(

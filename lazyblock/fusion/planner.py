@@ -7,7 +7,7 @@
    acyclic without searching.
 3. A value that several groups would compute at great cost becomes a root itself; then again.
 
-Linear in the graph, save for shared work inside one kernel, which is bounded by cost.MOST_OPS.
+Linear in the graph, save for shared work inside one kernel, which is bounded by cost.MOST_CODE.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class _OpenGroup:
     space: IterationSpace
     members: dict[Node, IndexMap] = field(default_factory=dict)
     reads: set[Node] = field(default_factory=set)
-    num_ops: int = 0
+    code_size: int = 0
 
 
 def plan_fusion(outputs: Sequence[Node]) -> FusionPlan:
@@ -117,13 +117,14 @@ def inlined_below(nodes: Iterable[Node], roots: Collection[Node]) -> set[Node]:
 
 
 def _cuts(order: Sequence[Node], roots: set[Node]) -> set[Node]:
-    """Nodes to store so that no kernel has more inlined nodes or arrays than it can take."""
+    """Nodes to store so that no kernel has more code or arrays than it can take."""
     inlined: dict[Node, frozenset[Node]] = {}
+    size: dict[Node, int] = {}  # of the code of `inlined`
     arrays: dict[Node, frozenset[Node]] = {}
     cuts: set[Node] = set()
 
     def store(node: Node) -> None:
-        inlined[node] = frozenset()
+        inlined[node], size[node] = frozenset(), 0
         arrays[node] = frozenset() if node.op is Op.CONSTANT else frozenset((node,))
 
     for node in order:
@@ -132,11 +133,12 @@ def _cuts(order: Sequence[Node], roots: set[Node]) -> set[Node]:
             continue
         operands = list(dict.fromkeys(node.inputs))
         while True:
+            largest = max(operands, key=lambda n: size[n] + len(arrays[n]))
             ops = frozenset((node,)).union(*(inlined[n] for n in operands))
             leaves = frozenset[Node]().union(*(arrays[n] for n in operands))
-            if len(ops) <= cost.MOST_OPS and len(leaves) <= cost.MOST_ARRAYS:
+            size[node] = size[largest] + cost.code_size(ops - inlined[largest])
+            if size[node] <= cost.MOST_CODE and len(leaves) <= cost.MOST_ARRAYS:
                 break
-            largest = max(operands, key=lambda n: len(inlined[n]) + len(arrays[n]))
             cuts.add(largest)
             store(largest)
         inlined[node], arrays[node] = ops, leaves
@@ -235,7 +237,7 @@ class _Search:
         return (
             len(group.reads | reads) > cost.MOST_ARRAYS
             or len(group.members) >= cost.MOST_ROOTS
-            or group.num_ops + len(self._inlined([node])) > cost.MOST_OPS
+            or group.code_size + cost.code_size(self._inlined([node])) > cost.MOST_CODE
         )
 
     def _start(self, node: Node, space: IterationSpace, reads: set[Node]) -> None:
@@ -249,7 +251,7 @@ class _Search:
     ) -> None:
         group.space = space
         group.members[node] = at
-        group.num_ops += len(self._inlined([node]))
+        group.code_size += cost.code_size(self._inlined([node]))
         group.reads |= reads
         self.group_of[node] = group
 

@@ -102,7 +102,7 @@ class Op:
     @classmethod
     def declared(cls, role: str) -> tuple[str, ...]:
         """Names of the fields declared with `role`, in order."""
-        return tuple(f.name for f in dataclasses.fields(cls) if f.metadata.get("role") == role)
+        return tuple(name for name, declared in _roles(cls) if declared == role)
 
     def infer(self) -> Sequence[BlockType]:
         """Types of the results; raises VerifyError when the operands do not fit together."""
@@ -112,13 +112,13 @@ class Op:
     def operands_flat(self) -> tuple[Value, ...]:
         """All Values this op reads directly, in field order, Nones left out."""
         found: list[Value] = []
-        for entry in dataclasses.fields(self):
-            role = entry.metadata.get("role")
-            value = getattr(self, entry.name)
-            if role == "operand" and value is not None:
-                found.append(value)
-            elif role == "operands":
-                found.extend(value)
+        for name, role in _roles(type(self)):
+            if role == "operands":
+                found.extend(getattr(self, name))
+            elif role == "operand":
+                value = getattr(self, name)
+                if value is not None:
+                    found.append(value)
         return tuple(found)
 
     @property
@@ -137,6 +137,19 @@ class Op:
 
     def has(self, trait: Trait) -> bool:
         return trait in self.traits
+
+
+_known_roles: dict[Any, tuple[tuple[str, str], ...]] = {}  # asked for at every op of every pass
+
+
+def _roles(op_type: type[Op]) -> tuple[tuple[str, str], ...]:
+    """Name and role of the fields an op declares, in order."""
+    roles = _known_roles.get(op_type)
+    if roles is None:
+        declared = dataclasses.fields(op_type)
+        roles = tuple((f.name, f.metadata["role"]) for f in declared if "role" in f.metadata)
+        _known_roles[op_type] = roles
+    return roles
 
 
 @dataclass(frozen=True)
@@ -196,15 +209,14 @@ def users_of(region: Region) -> dict[Value, list[Op]]:
 def map_operands(op: Op, change: Callable[[Value], Value]) -> dict[str, Any]:
     """Field values of `op` with every operand passed through `change`."""
     values: dict[str, Any] = {}
-    for entry in dataclasses.fields(op):
-        role = entry.metadata.get("role")
-        value = getattr(op, entry.name)
+    for name, role in _roles(type(op)):
+        value = getattr(op, name)
         if role == "operand":
-            values[entry.name] = None if value is None else change(value)
+            values[name] = None if value is None else change(value)
         elif role == "operands":
-            values[entry.name] = tuple(change(v) for v in value)
-        elif role in ("attribute", "region"):
-            values[entry.name] = value
+            values[name] = tuple(change(v) for v in value)
+        else:
+            values[name] = value
     return values
 
 

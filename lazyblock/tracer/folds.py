@@ -1,7 +1,10 @@
 """Reductions on nodes: NumPy's result dtypes, explicit accumulators.
 
 Bools and ints sum to (u)int64; half types accumulate in float32 and come back rounded once; the
-number of elements enters as a constant. Variance is two-pass: mean((x - mean(x))**2).
+number of elements enters as a constant. Variance is the corrected two-pass algorithm.
+
+Source: T. F. Chan, G. H. Golub, R. J. LeVeque, Algorithms for computing the sample variance, The
+American Statistician 37(3), 1983.
 """
 
 from __future__ import annotations
@@ -40,7 +43,7 @@ def _total_dtype(dtype: DType) -> DType:
 def extreme(kind: ReduceKind, x: Node, axis: Axis, keepdims: bool) -> Node:
     """MAX or MIN. Raises: ValueRangeError when there is nothing to choose from."""
     axes = normalize_axes(axis, x.ndim, kind.value)
-    if 0 in (x.shape[a] for a in axes) and _kept_size(x, axes):
+    if 0 in (x.shape[a] for a in axes):
         name = "maximum" if kind is ReduceKind.MAX else "minimum"
         raise ValueRangeError(
             f"zero-size array to reduction operation {name} which has no identity"
@@ -81,7 +84,19 @@ def _variance(
     axes = normalize_axes(axis, x.ndim, name)
     result, wide = _floating(x, dtype)
     centred = build.elementwise(Op.SUBTRACT, wide, _mean(wide, axes, 0, True))
-    return result, _mean(FUNCTIONS["square"](centred), axes, ddof, keepdims)
+    squares = _reduce(ReduceKind.SUM, FUNCTIONS["square"](centred), axes, keepdims)
+    squares = _less_rounding_of_mean(squares, centred, axes, keepdims)
+    return result, _over_count(squares, wide, axes, ddof)
+
+
+def _less_rounding_of_mean(
+    squares: Node, centred: Node, axes: tuple[int, ...], keepdims: bool
+) -> Node:
+    """The sum of squares without what a rounded mean adds to it; as it is where that overflows."""
+    rest = _reduce(ReduceKind.SUM, centred, axes, keepdims)
+    excess = _over_count(FUNCTIONS["square"](rest), centred, axes, 0)
+    is_part = build.elementwise(Op.LESS, excess, squares)
+    return build.where(is_part, build.elementwise(Op.SUBTRACT, squares, excess), squares)
 
 
 def _floating(x: Node, dtype: Any) -> tuple[DType, Node]:
@@ -95,16 +110,16 @@ def _floating(x: Node, dtype: Any) -> tuple[DType, Node]:
 
 
 def _mean(x: Node, axes: tuple[int, ...], ddof: float, keepdims: bool) -> Node:
+    return _over_count(_reduce(ReduceKind.SUM, x, axes, keepdims), x, axes, ddof)
+
+
+def _over_count(total: Node, x: Node, axes: tuple[int, ...], ddof: float) -> Node:
+    """`total` over the number of elements of `x` along `axes`, less `ddof`."""
     count = size_of([x.shape[a] for a in axes])
-    summed = _reduce(ReduceKind.SUM, x, axes, keepdims)
-    return build.elementwise(Op.DIVIDE, summed, as_node(max(count - ddof, 0), x.dtype))
+    return build.elementwise(Op.DIVIDE, total, as_node(max(count - ddof, 0), x.dtype))
 
 
 def _reduce(kind: ReduceKind, x: Node, axes: tuple[int, ...], keepdims: bool) -> Node:
     if not axes:
         return x
     return build.reduce_keepdims(kind, x, axes) if keepdims else build.reduce(kind, x, axes)
-
-
-def _kept_size(x: Node, axes: tuple[int, ...]) -> int:
-    return size_of([n for a, n in enumerate(x.shape) if a not in axes])

@@ -1,7 +1,7 @@
 """Block programs that together use every rule of the NVPTX lowering, with arguments for them.
 
 `CASES` maps a name to a function that gives a `Case` for a random generator. Shapes are small: the
-same cases run on the interpreter, on simulated threads, and on a GPU.
+same cases run on the interpreter, on an emulated GPU, and on a GPU.
 """
 
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""The NVPTX lowering: its code, run on simulated threads and read as text."""
+"""The NVPTX lowering, read as text; test_emulated.py runs it."""
 
 import numpy as np
 import pytest
@@ -6,24 +6,17 @@ import pytest
 from lazyblock.backend.llvm.nvptx import emit_nvptx
 from lazyblock.errors import OutOfResourcesError, UnsupportedError
 from lazyblock.target import cuda_target
-from lazyblock.tiler import ops
 from lazyblock.tiler.builder import Builder
-from lazyblock.tiler.interpret import interpret
-from lazyblock.tiler.ir import walk
 from lazyblock.tiler.types import float32, int32
 from tests.backend.kernels import (
-    CASES,
     argmax,
     axpy,
-    expect,
     in_place_reverse,
     layer_norm,
     pointer,
     reductions_in_loop,
     row_softmax,
 )
-from tests.backend.thread_simulator import simulate
-from tests.helpers.programs import GRID, ZOO, copy_arguments, make_arguments, random_program
 
 TARGET = cuda_target("sm_90a")
 
@@ -34,49 +27,6 @@ def emit(make):
 
 def count_barriers(kernel):
     return kernel.llvm.count("call void @lazyblock.barrier()")
-
-
-def assert_same_as_interpreter(program, arguments, grid):
-    actual, expected = copy_arguments(arguments), copy_arguments(arguments)
-    interpret(program, expected, grid)
-    simulate(program, actual, grid)
-    for left, right in zip(actual, expected, strict=True):
-        np.testing.assert_array_equal(left, right)
-
-
-def uses_halves(program):
-    return any("f16" in str(value.type) for op in walk(program.body) for value in op.operands_flat)
-
-
-def uses_maths(program):
-    return any(isinstance(op, ops.Math) for op in walk(program.body))
-
-
-# --- the same results ----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_simulated_threads_agree_with_the_interpreter(name):
-    case = CASES[name](np.random.default_rng(1))
-    for actual, expected in zip(expect(case, simulate), expect(case, interpret), strict=True):
-        np.testing.assert_array_equal(actual, expected)
-
-
-@pytest.mark.parametrize("name", ZOO)
-def test_zoo_agrees_with_the_interpreter(name):
-    program = ZOO[name]()
-    if uses_maths(program):
-        pytest.skip("maths must be expanded first")
-    assert_same_as_interpreter(program, make_arguments(program, np.random.default_rng(0)), GRID)
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_random_programs_agree_with_the_interpreter(seed):
-    rng = np.random.default_rng(seed)
-    programs = iter(lambda: random_program(rng), None)
-    program = next(program for program in programs if not uses_halves(program))
-    program.num_warps = int(rng.choice([1, 2]))
-    assert_same_as_interpreter(program, make_arguments(program, rng), (2, 1, 1))
 
 
 # --- barriers and shared memory ------------------------------------------------------------------

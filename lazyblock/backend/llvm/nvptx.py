@@ -10,7 +10,6 @@ says: no fast-math flags, no contraction.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -20,13 +19,13 @@ from lazyblock.backend.llvm.nvptx_blocks import BlockCode, Registers
 from lazyblock.backend.llvm.nvptx_layouts import WARP_SIZE, LayoutPlan
 from lazyblock.backend.llvm.nvptx_memory import emit_load, emit_store
 from lazyblock.backend.llvm.nvptx_reduce import Row, emit_reduction
-from lazyblock.backend.llvm.nvptx_thread import THREAD_FUNCTIONS, ThreadEmitter, value_type
+from lazyblock.backend.llvm.nvptx_thread import ThreadEmitter, value_type
 from lazyblock.errors import OutOfResourcesError, UnsupportedError
 from lazyblock.target import Target
 from lazyblock.tiler import ops
 from lazyblock.tiler.analysis.axis_info import analyse
 from lazyblock.tiler.ir import Op, Parameter, Program, Region, Trait, Value, walk
-from lazyblock.tiler.types import PointerType, int1
+from lazyblock.tiler.types import Element, PointerType, int1
 
 
 @dataclass(frozen=True)
@@ -40,9 +39,9 @@ class NvptxKernel:
 
 
 def emit_nvptx(
-    program: Program, target: Target, functions: Mapping[str, str] = THREAD_FUNCTIONS
+    program: Program, target: Target, emitter: ThreadEmitter | None = None
 ) -> NvptxKernel:
-    """Emit `program` for a GPU; `functions` defines what touches the hardware.
+    """Emit `program` for a GPU; `emitter` writes what touches the hardware.
 
     Raises: UnsupportedError for ops without a rule; OutOfResourcesError when the program needs more
     threads or shared memory than the target has.
@@ -54,21 +53,21 @@ def emit_nvptx(
             f"{target.max_threads}."
         )
     infos = analyse(program)
-    emitter = ThreadEmitter(functions)
+    emitter = emitter or ThreadEmitter()
     roots = RootFinder(parameter.value for parameter in program.parameters)
     barriers = Barriers(emitter, roots)
     code = BlockCode(emitter, target, LayoutPlan(program, infos), infos, barriers)
     emitter.start()
     _bind_parameters(code, program)
     _emit_region(code, program.body)
-    emitter.line("ret void")
+    emitter.finish()
     if code.shared.nbytes > target.shared_bytes:
         raise OutOfResourcesError(
             f"Program '{program.name}' wants {code.shared.nbytes:,} bytes of shared memory, "
             f"{target.arch} has {target.shared_bytes:,}."
         )
     name = re.sub(r"\W", "_", program.name, flags=re.ASCII)
-    kernel = emitter.function(_signature(program, name, roots), _attributes(num_threads))
+    kernel = emitter.kernel(name, _parameters(program, roots), num_threads)
     parts = [code.shared.definitions(), kernel, emitter.surroundings()]
     return NvptxKernel("\n".join(parts), name, num_threads, code.shared.nbytes)
 
@@ -76,17 +75,17 @@ def emit_nvptx(
 # --- the kernel's frame --------------------------------------------------------------------------
 
 
-def _attributes(num_threads: int) -> str:
-    return f'nounwind "nvvm.reqntid"="{num_threads}" '
-
-
-def _signature(program: Program, name: str, roots: RootFinder) -> str:
+def _parameters(program: Program, roots: RootFinder) -> list[str]:
     written = _written_parameters(program, roots)
-    parameters = [
+    return [
         _parameter(number, parameter, program, written)
         for number, parameter in enumerate(program.parameters)
     ]
-    return f"ptx_kernel void @{name}({', '.join(parameters)})"
+
+
+def parameter_type(element: Element) -> str:
+    """LLVM type of a kernel parameter."""
+    return "i8" if element == int1 else value_type(element)
 
 
 def _parameter(
@@ -94,13 +93,13 @@ def _parameter(
 ) -> str:
     element = parameter.value.type.element
     if not isinstance(element, PointerType):
-        return f"{'i8' if element == int1 else value_type(element)} %p{number}"
+        return f"{parameter_type(element)} %p{number}"
     facts = [f"align {max(parameter.divisibility, element.pointee.nbytes)}"]
     if program.noalias:
         facts.append("noalias")
         if parameter.value not in written:
             facts.append("readonly")
-    return f"{value_type(element)} {' '.join(facts)} %p{number}"
+    return f"{parameter_type(element)} {' '.join(facts)} %p{number}"
 
 
 def _written_parameters(program: Program, roots: RootFinder) -> frozenset[Value]:
@@ -122,7 +121,9 @@ def _bind_parameters(code: BlockCode, program: Program) -> None:
 
 def _emit_region(code: BlockCode, region: Region) -> None:
     """Emit what has a place in the region; the rest is emitted where it is asked for."""
+    around = code.emitter.op
     for op in region.ops:
+        code.emitter.op = op
         match op:
             case ops.Load():
                 emit_load(code, op)
@@ -136,6 +137,7 @@ def _emit_region(code: BlockCode, region: Region) -> None:
                 _emit_branches(code, op)
             case _ if not _is_known(op):
                 raise UnsupportedError(f"op '{op.name}' has no NVPTX rule.")
+    code.emitter.op = around
 
 
 def _is_known(op: Op) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from lazyblock.backend.llvm.layout import LinearLayout
 from lazyblock.backend.llvm.nvptx_blocks import BlockCode, Registers
 from lazyblock.backend.llvm.nvptx_layouts import VECTOR_BYTES
-from lazyblock.backend.llvm.nvptx_thread import GLOBAL_POINTER, value_type
+from lazyblock.backend.llvm.nvptx_thread import GLOBAL_POINTER, is_always, value_type
 from lazyblock.backend.llvm.types import constant_text, element_nbytes
 from lazyblock.tiler import ops
 from lazyblock.tiler.ir import Value
@@ -127,6 +127,7 @@ def _load_vector(code: BlockCode, access: _Access, vector: _Vector, others: Regi
     emitter.branch_if(emitter.both(*vector.masks), whole, single)
     emitter.begin(whole)
     together = _read(code, access, vector.pointers[0], width)
+    first = emitter.label
     emitter.branch(after)
     emitter.begin(single)
     apart = [
@@ -137,7 +138,7 @@ def _load_vector(code: BlockCode, access: _Access, vector: _Vector, others: Regi
     emitter.branch(after)
     emitter.begin(after)
     pairs = zip(together, apart, strict=True)
-    return [emitter.phi(type, (left, whole), (right, last)) for left, right in pairs]
+    return [emitter.phi(type, (left, first), (right, last)) for left, right in pairs]
 
 
 def _read(code: BlockCode, access: _Access, pointer: str, width: int) -> Registers:
@@ -149,12 +150,12 @@ def _read_if(
     code: BlockCode, access: _Access, mask: str, pointer: str, others: Registers
 ) -> Registers:
     emitter, type = code.emitter, value_type(access.element)
+    if is_always(mask):
+        return _read(code, access, pointer, len(others))
     before = emitter.label
     with emitter.when(mask):
         names = _read(code, access, pointer, len(others))
         inside = emitter.label
-    if inside == before:
-        return names
     pairs = zip(names, others, strict=True)
     return [emitter.phi(type, (name, inside), (other, before)) for name, other in pairs]
 

@@ -53,7 +53,7 @@ class SharedMemory:
             f"  %p = getelementptr i8, {SHARED_POINTER} @smem, i32 {self.sizes[0]}\n"
             f"  ret {SHARED_POINTER} %p\n}}\n"
         )
-        array = f"@smem = external addrspace(3) global [0 x i8], align {_ALIGNMENT}\n"
+        array = self.emitter.shared_array(self.nbytes, _ALIGNMENT)
         return array + (second if self.sizes[1] else "")
 
 

@@ -1,9 +1,10 @@
 """What one thread can do besides arithmetic: know its place, shuffle, wait, branch.
 
 Everything that depends on the hardware goes through the few functions of THREAD_FUNCTIONS, which
-are inlined; whoever runs the same code elsewhere (an emulator) hands other definitions to
-`emit_nvptx`. Numbers that are sums over GF(2) of a thread's bits (coordinates, shared addresses)
-are made by `sum_thread_bits` from one weight per lane and warp bit.
+are inlined; whoever runs the same code elsewhere (the emulator) gives `emit_nvptx` an emitter that
+writes these, the kernel's frame and memory accesses in its own way. Numbers that are sums over
+GF(2) of a thread's bits (coordinates, shared addresses) are made by `sum_thread_bits` from one
+weight per lane and warp bit.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from contextlib import contextmanager
 from lazyblock.backend.llvm.emit import Emitter
 from lazyblock.backend.llvm.layout import LANE_BITS
 from lazyblock.backend.llvm.types import llvm_scalar, llvm_type, memory_type
+from lazyblock.tiler.ir import Op
 from lazyblock.tiler.types import Element, PointerType, ScalarType, int1
 
 GLOBAL_POINTER = "ptr addrspace(1)"
@@ -74,10 +76,24 @@ class ThreadEmitter(Emitter):
         super().__init__()
         self._functions = functions
         self._thread_index = ""
+        self.op: Op | None = None  # what is being emitted
 
     def start(self) -> None:
         """Begin the kernel: reads the thread's index, which everything may use."""
         self._thread_index = self.ask("thread_index")
+
+    def finish(self) -> None:
+        """End the kernel's code."""
+        self.line("ret void")
+
+    def kernel(self, name: str, parameters: Sequence[str], num_threads: int) -> str:
+        """The kernel's text."""
+        signature = f"ptx_kernel void @{name}({', '.join(parameters)})"
+        return self.function(signature, f'nounwind "nvvm.reqntid"="{num_threads}" ')
+
+    def shared_array(self, nbytes: int, align: int) -> str:
+        """The definition of @smem, the program's shared memory."""
+        return f"@smem = external addrspace(3) global [0 x i8], align {align}\n"
 
     def _use(self, name: str) -> str:
         full_name = f"lazyblock.{name}"
@@ -140,6 +156,10 @@ class ThreadEmitter(Emitter):
 
     def _shuffle_word(self, value: str, type: str, mask: int) -> str:
         word = self._convert("trunc" if type == "i64" else "zext", type, value, "i32")
+        return self.exchange(word, mask)
+
+    def exchange(self, word: str, mask: int) -> str:
+        """The i32 `word` of the thread whose lane differs by `mask`."""
         return self.call("i32", self._use("shuffle_xor"), ("i32", word), ("i32", str(mask)))
 
     def _convert(self, opcode: str, before: str, value: str, after: str) -> str:
@@ -186,8 +206,8 @@ class ThreadEmitter(Emitter):
 
     @contextmanager
     def when(self, condition: str) -> Iterator[None]:
-        """Run the `with` block only where `condition` holds ("" or "true": always)."""
-        if condition in ("", "true"):
+        """Run the `with` block only where `condition` holds."""
+        if is_always(condition):
             yield
             return
         inside, after = self.fresh_label("then"), self.fresh_label("after")
@@ -204,6 +224,11 @@ class ThreadEmitter(Emitter):
             if condition:
                 total = self.value(f"and i1 {total}, {condition}") if total else condition
         return total
+
+
+def is_always(condition: str) -> bool:
+    """Whether an i1 value, or "" for none, is known to hold."""
+    return condition in ("", "true")
 
 
 def _union(weights: Sequence[int]) -> int:

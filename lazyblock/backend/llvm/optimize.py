@@ -48,8 +48,8 @@ def host_target() -> Target:
     )
 
 
-def to_object(llvm_text: str, target: Target) -> tuple[bytes, str]:
-    """Optimise a module and compile it for `target`, the host.
+def to_object(llvm_text: str, target: Target, level: int = 3) -> tuple[bytes, str]:
+    """Optimise a module (`level` 0 to 3) and compile it for `target`, the host.
 
     Returns the object file and its assembly.
     Raises: CompileError with LLVM's words and the text when the module is not valid.
@@ -58,7 +58,7 @@ def to_object(llvm_text: str, target: Target) -> tuple[bytes, str]:
         initialize()
         machine = _target_machine(target)
         module = _parse(llvm_text, machine)
-        _optimize(module, machine)
+        _optimize(module, machine, level)
         return machine.emit_object(module), machine.emit_assembly(module)
 
 
@@ -80,8 +80,8 @@ def _parse(text: str, machine: Any) -> Any:
     return module
 
 
-def _optimize(module: Any, machine: Any) -> None:
-    options = llvm.create_pipeline_tuning_options(speed_level=3)
+def _optimize(module: Any, machine: Any, level: int) -> None:
+    options = llvm.create_pipeline_tuning_options(speed_level=level)
     options.loop_vectorization = False
     options.slp_vectorization = False
     builder = llvm.create_pass_builder(machine, options)

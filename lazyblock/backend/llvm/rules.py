@@ -118,7 +118,7 @@ Rule = Callable[..., str]
 
 
 def _class_of(element: Element) -> str:
-    """The column of the tables an element belongs to: "f", "i" (signed), "u", "b" (bool)."""
+    """The column of the tables an element belongs to: "f", "i" (signed), "u", "b" (bool), "h"."""
     assert isinstance(element, ScalarType)
     if element.bits == 1:
         return "b"
@@ -134,6 +134,18 @@ def _choose(table: dict[str, dict[str, Rule]], kind: str, site: Site) -> Rule:
 
 def _instruction(opcode: str) -> Rule:
     return lambda site, *operands: site.do(opcode, *operands)
+
+
+def _half_instruction(opcode: str) -> Rule:
+    """On halves, which a GPU has in registers of their own type."""
+
+    def rule(site: Site, *operands: str) -> str:
+        half = vector_of("bfloat" if site.scalar.name == "bf16" else "half", site.width)
+        cast = [site.emitter.value(f"bitcast {site.type} {o} to {half}") for o in operands]
+        result = site.emitter.value(f"{opcode} {half} {', '.join(cast)}")
+        return site.emitter.value(f"bitcast {half} {result} to {site.type}")
+
+    return rule
 
 
 def _intrinsic(name: str) -> Rule:
@@ -398,11 +410,18 @@ done:
 
 
 def _row(
-    f: Rule | None = None, i: Rule | None = None, u: Rule | None = None, b: Rule | None = None
+    f: Rule | None = None,
+    i: Rule | None = None,
+    u: Rule | None = None,
+    b: Rule | None = None,
+    h: Rule | None = None,
 ) -> dict[str, Rule]:
-    """Rules by class of element: float, signed, unsigned (if not told as signed), bool (so too)."""
+    """Rules by class of element: float, signed, unsigned (if not told as signed), bool (so too).
+
+    h: halves, where a GPU computes on them.
+    """
     u = u or i
-    pairs = {"f": f, "i": i, "u": u, "b": b or u}
+    pairs = {"f": f, "i": i, "u": u, "b": b or u, "h": h}
     return {key: rule for key, rule in pairs.items() if rule is not None}
 
 
@@ -420,9 +439,9 @@ _UNARY: dict[str, dict[str, Rule]] = {
 }
 
 _BINARY: dict[str, dict[str, Rule]] = {
-    "add": _row(_instruction("fadd"), _instruction("add"), b=_XOR),
-    "sub": _row(_instruction("fsub"), _instruction("sub"), b=_XOR),
-    "mul": _row(_instruction("fmul"), _instruction("mul"), b=_AND),
+    "add": _row(_instruction("fadd"), _instruction("add"), b=_XOR, h=_half_instruction("fadd")),
+    "sub": _row(_instruction("fsub"), _instruction("sub"), b=_XOR, h=_half_instruction("fsub")),
+    "mul": _row(_instruction("fmul"), _instruction("mul"), b=_AND, h=_half_instruction("fmul")),
     "div": _row(_instruction("fdiv"), _divide, b=_AND),
     "div_normal": _row(_divide_normal),
     "rem": _row(_float_remainder, _remainder, b=_zero),

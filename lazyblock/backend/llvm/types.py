@@ -1,7 +1,8 @@
 """LLVM types and constants of block elements, as text.
 
 Half types travel as their bits in i16: programs reach emission after `legalise_half`, so halves are
-only loaded, stored, selected, moved and cast. A bool is i1 in registers and i8 (0 or 1) in memory.
+loaded, stored, selected, moved and cast, and on a GPU added and multiplied. A bool is i1 in
+registers and i8 (0 or 1) in memory.
 """
 
 from __future__ import annotations

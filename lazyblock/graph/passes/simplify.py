@@ -15,7 +15,7 @@ from lazyblock.dtypes import DType
 from lazyblock.graph import build
 from lazyblock.graph.attrs import ReduceAttrs
 from lazyblock.graph.node import Node
-from lazyblock.graph.ops import Op
+from lazyblock.graph.ops import Op, ReduceKind
 from lazyblock.graph.rewrite import Rule, rewrite
 
 
@@ -58,7 +58,8 @@ def _same_branches(node: Node) -> Node | None:
 def _unit_reduction(node: Node) -> Node | None:
     assert isinstance(node.attrs, ReduceAttrs)
     (operand,) = node.inputs
-    if all(operand.shape[axis] == 1 for axis in node.attrs.axes):
+    is_float_sum = node.attrs.kind is ReduceKind.SUM and dtypes.is_floating(node.dtype)
+    if not is_float_sum and all(operand.shape[axis] == 1 for axis in node.attrs.axes):
         return build.squeeze(operand, node.attrs.axes)
     return None
 
@@ -73,5 +74,5 @@ _RULES = (
         for op in (Op.FLOOR, Op.CEIL, Op.TRUNC, Op.RINT)
     ),
     Rule(Op.WHERE, _same_branches, "both branches are one value"),
-    Rule(Op.REDUCE, _unit_reduction, "one element is its own reduction"),
+    Rule(Op.REDUCE, _unit_reduction, "one element is its own reduction, save -0.0"),
 )

@@ -29,7 +29,12 @@ from lazyblock.target import Target
 from lazyblock.tiler.builder import Builder
 from lazyblock.tiler.ir import Value
 from lazyblock.tiler.lower.elementwise import lower_elementwise
-from lazyblock.tiler.lower.reduction import combine_kind, fill_identity, identity_block
+from lazyblock.tiler.lower.reduction import (
+    combine_kind,
+    fill_identity,
+    identity_block,
+    start_from_zero,
+)
 from lazyblock.tiler.lower.walk import Access, merge_axes
 from lazyblock.tiler.lowered import (
     Argument,
@@ -371,7 +376,8 @@ class _GroupLowering:
         for root in roots:
             at = self.group.maps[root]
             if isinstance(root.attrs, ReduceAttrs):
-                self.memo[root, at] = self._reduce_tile(root, self._masked_operand(root))
+                total = self._reduce_tile(root, self._masked_operand(root))
+                self.memo[root, at] = start_from_zero(self.b, root.attrs.kind, total)
             else:
                 self._value(root, at)
 

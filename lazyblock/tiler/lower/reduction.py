@@ -41,6 +41,15 @@ def fill_identity(
     return b.select(mask, value, reduce_identity(kind, dtype))
 
 
+def start_from_zero(b: Builder, kind: ReduceKind, total: Value) -> Value:
+    """A sum as if it had started from 0.0: nothing but -0.0s gives 0.0, as in NumPy.
+
+    For sums of whole tiles; those that met an identity, in a mask or an accumulator, did start so.
+    """
+    starts = kind is ReduceKind.SUM and total.type.scalar.is_floating
+    return b.add(total, 0.0) if starts else total
+
+
 def identity_block(b: Builder, node: Node, shape: tuple[int, ...]) -> Value:
     """What a loop's accumulator starts from."""
     assert isinstance(node.attrs, ReduceAttrs)

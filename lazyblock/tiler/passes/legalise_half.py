@@ -1,13 +1,15 @@
 """Compute on float16 and bfloat16 in float32, rounding after every op.
 
-Takes: any program. Gives: halves are only loaded, stored, selected, moved, cast and bitcast.
+Takes: any program. Gives: halves are only loaded, stored, selected, moved, cast and bitcast, and
+added, subtracted and multiplied where the target does that itself.
 Keeps: + - * / sqrt exactly, since float32 holds more than twice their bits; remainders,
 comparisons, rounding to integers, min and max always. Cost: linear, two or three casts an op.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from functools import partial
 
 from lazyblock.tiler.builder import Builder
 from lazyblock.tiler.ir import Op, Program, Value, map_operands
@@ -18,13 +20,18 @@ from lazyblock.tiler.types import float32
 _ARITHMETIC = (Unary, Binary, Compare, Fma, Math)
 
 
-def legalise_half(program: Program) -> Program:
-    """Run the pass; see the module's header."""
-    return expand_ops(program, _find)
+NATIVE_ON_GPU = ("add", "sub", "mul")  # correctly rounded by NVIDIA GPUs since sm_80
 
 
-def _find(op: Op) -> Expansion | None:
+def legalise_half(program: Program, native: Collection[str] = ()) -> Program:
+    """Run the pass; `native` names the Binary kinds that the target has for halves."""
+    return expand_ops(program, partial(_find, native))
+
+
+def _find(native: Collection[str], op: Op) -> Expansion | None:
     if not isinstance(op, _ARITHMETIC) or not op.operands_flat[0].type.scalar.is_half:
+        return None
+    if isinstance(op, Binary) and op.kind in native:
         return None
 
     def expand(b: Builder, operands: Sequence[Value]) -> Value:

@@ -11,6 +11,6 @@ def fused_sum_divide_subtract_multiply_f32(n0, n1, x0_ptr, x0_stride0, c0, out1_
     mask = mask0 & mask1
     x0 = tl.load(x0_ptr + (i0 * x0_stride0 + offs[None, :]), mask=mask)
     total = tl.sum(tl.where(mask1, x0, 0.0), axis=1)
-    value = x0 - total[:, None] / c0
+    value = x0 - (total[:, None] + 0.0) / c0
     total_1 = tl.sum(tl.where(mask1, value * value, 0.0), axis=1)
-    tl.store(out1_ptr + (i0 * out1_stride0 + offs[None, :]), value / tl.sqrt(total_1[:, None] / c0), mask=mask)
+    tl.store(out1_ptr + (i0 * out1_stride0 + offs[None, :]), value / tl.sqrt((total_1[:, None] + 0.0) / c0), mask=mask)
