@@ -63,7 +63,6 @@ from lazyblock.tiler.passes.fold_constants import fold_constants
 from lazyblock.tiler.passes.legalise_half import NATIVE_ON_GPU, legalise_half
 from lazyblock.tiler.passes.version_masks import version_masks
 from lazyblock.tiler.printer import print_program
-from lazyblock.tiler.schedule import GPU_COLUMNS
 from lazyblock.tiler.verify import verify_program
 
 NDArray = npt.NDArray[Any]
@@ -372,8 +371,7 @@ def _without_data(leaf: Node) -> Node:
 def _simplify(outputs: Sequence[Node], target: Target) -> list[Node]:
     nodes = list(outputs)
     programs = target.num_units * _PROGRAMS_PER_UNIT[target.kind]
-    columns = GPU_COLUMNS if target.is_gpu else 1
-    split = partial(split_reductions, num_programs=programs, columns_per_program=columns)
+    split = partial(split_reductions, num_programs=programs)
     # fold_views again: cut axes are views
     for run in (*GRAPH_PASSES, split, *GRAPH_PASSES):
         nodes = run(nodes)

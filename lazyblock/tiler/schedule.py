@@ -15,7 +15,7 @@ from lazyblock.tiler.lower.walk import Access, Dimension
 
 _GPU_ROW_BYTES = 1 << 17  # of a row held in the registers of one program
 _CPU_ROW_ELEMENTS = 16384  # of a row held in a stack tile, within the first two cache levels
-GPU_COLUMNS = 32  # of a tile that reduces columns: whole 128-byte lines of float32
+_GPU_COLUMNS = 32  # of a tile that reduces columns: whole 128-byte lines of float32
 _CPU_TILE = 4096  # elements of a map: large against the cost of starting a program instance
 _CPU_SMALL_TILE = 64  # for arrays smaller than that
 
@@ -138,7 +138,7 @@ def _cut_columns(
 ) -> None:
     """Vectors run along a kept dimension: a few columns per program, rows one after the other."""
     if target.is_gpu:  # narrow tiles, so that many programs share the columns
-        blocks[row] = min(next_power_of_2(dimensions[row].extent), GPU_COLUMNS)
+        blocks[row] = min(next_power_of_2(dimensions[row].extent), _GPU_COLUMNS)
         blocks[inner] = min(next_power_of_2(dimensions[inner].extent), 8192 // blocks[row])
     else:
         blocks[row] = min(next_power_of_2(dimensions[row].extent), 2 * target.vector_bytes)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lazyblock import dtypes
+from lazyblock import dtypes, pipeline
 from lazyblock.fusion.planner import plan_fusion
 from lazyblock.graph import build, index_map
 from lazyblock.graph.interpret import interpret
@@ -87,3 +87,10 @@ def test_a_kernel_is_named_after_its_content():
 def test_every_root_of_a_row_is_loaded_once():
     text = print_program(lower(softmax(array((64, 1000)))).program)
     assert text.count("= load(") == 1 or text.count(" load") == 1
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.kind)
+@pytest.mark.parametrize("axes", [(0,), (1,)])
+def test_large_standardised_arrays_are_one_kernel(axes, target):
+    _, lowered, _ = pipeline.compile_for([standardise(array((16384, 4096)), axes)], target)
+    assert len(lowered) == 1

@@ -31,28 +31,21 @@ _COMBINE = {
 }
 
 
-def split_reductions(
-    outputs: Sequence[Node], num_programs: int, columns_per_program: int = 1
-) -> list[Node]:
-    """Cut reductions so that about `num_programs` programs share their work.
-
-    columns_per_program: results that lie together and that one program reduces side by side.
-    """
+def split_reductions(outputs: Sequence[Node], num_programs: int) -> list[Node]:
+    """Cut reductions so that about `num_programs` programs share their work."""
 
     def split(node: Node) -> Node | None:
-        return _split(node, num_programs, columns_per_program)
+        return _split(node, num_programs)
 
     return rewrite(outputs, [Rule(Op.REDUCE, split, "the combine is associative")])
 
 
-def _split(node: Node, num_programs: int, columns_per_program: int) -> Node | None:
+def _split(node: Node, num_programs: int) -> Node | None:
     (operand,) = node.inputs
     assert isinstance(node.attrs, ReduceAttrs)
     axes = node.attrs.axes
     combined = size_of([operand.shape[axis] for axis in axes])
-    is_along_columns = operand.ndim - 1 not in axes
-    together = min(operand.shape[-1], columns_per_program) if is_along_columns else 1
-    programs = max(node.size // max(together, 1), 1)
+    programs = max(node.size, 1)
     if operand.size < _LEAST_ELEMENTS or programs * 4 > num_programs:
         return None
     parts = min(num_programs // programs, combined // _LEAST_PIECE, _MOST_PARTS)
