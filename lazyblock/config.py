@@ -7,6 +7,7 @@ for a while. Fields marked `affects_code` enter cache keys.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
@@ -20,8 +21,11 @@ def _switch(default: Any, doc: str, affects_code: bool = False) -> Any:
 
 
 @dataclass
-class Config:
-    """The switches. Read as `config.current.verify`; change through `scope` or the environment."""
+class Config(threading.local):
+    """The switches. Read as `config.current.verify`; change through `scope` or the environment.
+
+    Every thread has its own, made from the environment: a scope holds in its thread only.
+    """
 
     device: str = _switch("", "default device: 'cpu', 'cuda', 'cuda:1'; empty = cuda if present")
     dump: str = _switch("", "directory that gets every stage of every kernel")
@@ -51,12 +55,12 @@ def _parse(kind: type, text: str, name: str) -> Any:
 
 
 def _from_environment() -> Config:
-    result = Config()
+    found: dict[str, Any] = {}
     for entry in fields(Config):
         name = f"LAZYBLOCK_{entry.name.upper()}"
         if name in os.environ:
-            setattr(result, entry.name, _parse(type(entry.default), os.environ[name], name))
-    return result
+            found[entry.name] = _parse(type(entry.default), os.environ[name], name)
+    return Config(**found)  # threading.local calls it anew, with the same arguments, per thread
 
 
 current = _from_environment()
@@ -74,7 +78,10 @@ def code_settings() -> str:
 
 @contextmanager
 def scope(**changes: Any) -> Iterator[Config]:
-    """Change fields for the time of a `with` block. Raises: ValueRangeError for unknown names."""
+    """Change fields for the time of a `with` block, in this thread.
+
+    Raises: ValueRangeError for unknown names.
+    """
     known = {entry.name for entry in fields(Config)}
     for name in changes:
         if name not in known:

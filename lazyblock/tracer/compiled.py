@@ -101,6 +101,8 @@ class CompiledExpression:
     def __init__(self, target: Any, numerics: str | None) -> None:
         self._is_single = isinstance(target, Array)
         self._outputs = [array.node for array in ([target] if self._is_single else target)]
+        if not self._outputs:
+            raise ValueRangeError("Expected arrays to compile, got an empty list.")
         self._numerics = numerics
         self.inputs = tuple(n for n in topological(self._outputs) if n.op is Op.INPUT)
         self._device = pipeline.device_of(self._outputs[0])

@@ -85,6 +85,10 @@ STAYS = {
     "times zero": (simplify, apply(Op.MULTIPLY, X, build.constant(0, dtypes.float64))),
     "other branches": (simplify, build.where(apply(Op.ISNAN, X), X, apply(Op.EXP, X))),
     "reduction of some": (simplify, build.reduce(ReduceKind.SUM, X, (1,))),
+    "float sum of one, which turns -0.0 into 0.0": (
+        simplify,
+        build.reduce(ReduceKind.SUM, build.reshape(X, (3, 1, 4)), (1,)),
+    ),
 }
 
 

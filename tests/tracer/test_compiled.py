@@ -135,3 +135,8 @@ def test_settings():
         lb.compile(3)
     with pytest.raises(TypeError, match="cannot be part of a signature"):
         decorated({1, 2})
+
+
+def test_nothing_to_compile_is_refused():
+    with pytest.raises(errors.ValueRangeError, match="got an empty list"):
+        lb.compile([])
