@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from lazyblock.graph.node import Node
 from lazyblock.shapes import next_power_of_2, size_of
 from lazyblock.target import Target
 from lazyblock.tiler.lower.walk import Access, Dimension
@@ -16,6 +17,7 @@ from lazyblock.tiler.lower.walk import Access, Dimension
 _GPU_ROW_BYTES = 1 << 17  # of a row held in the registers of one program
 _CPU_ROW_ELEMENTS = 16384  # of a row held in a stack tile, within the first two cache levels
 _GPU_COLUMNS = 32  # of a tile that reduces columns: whole 128-byte lines of float32
+_STENCIL_ROWS, _STENCIL_COLUMNS = 16, 128  # of a GPU tile: the first cache serves its overlaps
 _CPU_TILE = 4096  # elements of a map: large against the cost of starting a program instance
 _CPU_SMALL_TILE = 64  # for arrays smaller than that
 
@@ -79,9 +81,24 @@ def _schedule_map(
         outer = ranked[-2]
         if _contiguity(outer, dimensions, accesses):  # a transpose: square tiles serve both sides
             blocks[inner] = min(blocks[inner], 64 if not target.is_gpu else 32)
+        elif target.is_gpu and _is_stencil(outer, dimensions, accesses):
+            blocks[inner] = min(blocks[inner], _STENCIL_COLUMNS)
+            tile = _STENCIL_ROWS * _STENCIL_COLUMNS
         room = tile // blocks[inner]
         blocks[outer] = min(next_power_of_2(dimensions[outer].extent), room)
     return _finish(blocks, ranked, num_warps, target, tile)
+
+
+def _is_stencil(position: int, dimensions: Sequence[Dimension], accesses: Sequence[Access]) -> bool:
+    """Whether neighbours along a dimension read the same elements of an array."""
+    axis = dimensions[position].axes[-1]
+    offsets: dict[tuple[Node, tuple[int, ...]], list[int]] = {}
+    for access in accesses:
+        if access.strides[axis]:
+            offsets.setdefault((access.base, access.strides), []).append(access.offset)
+    return any(
+        max(found) - min(found) >= abs(strides[axis]) for (_, strides), found in offsets.items()
+    )
 
 
 def _schedule_rows(

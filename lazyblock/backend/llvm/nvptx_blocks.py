@@ -15,6 +15,7 @@ from typing import Any
 
 from lazyblock.backend.llvm.layout import LinearLayout, flatten_coordinates, unflatten_index
 from lazyblock.backend.llvm.nvptx_barriers import Barriers
+from lazyblock.backend.llvm.nvptx_division import emit_divisions
 from lazyblock.backend.llvm.nvptx_layouts import LayoutPlan, backward
 from lazyblock.backend.llvm.nvptx_shared import SharedMemory, convert_layout
 from lazyblock.backend.llvm.nvptx_thread import (
@@ -30,7 +31,7 @@ from lazyblock.target import Target
 from lazyblock.tiler import ops
 from lazyblock.tiler.analysis.axis_info import Infos
 from lazyblock.tiler.ir import Op, Trait, Value
-from lazyblock.tiler.types import PointerType
+from lazyblock.tiler.types import PointerType, float32
 
 Registers = list[str]
 _Place = tuple[Value, LinearLayout]
@@ -174,13 +175,17 @@ class BlockCode:
 
     def _elementwise(self, op: Op, layout: LinearLayout) -> Registers:
         operands = [self._find(value, layout) for value in op.operands_flat]
-        made: dict[tuple[str, ...], str] = {}
-        registers = []
-        for row in zip(*(names for names in operands if names is not None), strict=True):
-            if row not in made:
-                made[row] = self.emit_scalar(op, row)
-            registers.append(made[row])
-        return registers
+        rows = list(zip(*(names for names in operands if names is not None), strict=True))
+        distinct = list(dict.fromkeys(rows))
+        made = dict(zip(distinct, self._emit_rows(op, distinct), strict=True))
+        return [made[row] for row in rows]
+
+    def _emit_rows(self, op: Op, rows: list[tuple[str, ...]]) -> Registers:
+        """One element of an elementwise op for every row of operands."""
+        is_division = isinstance(op, ops.Binary) and op.kind == "div"
+        if is_division and op.results[0].type.element == float32 and len(rows) > 1:
+            return emit_divisions(self.emitter, self.target, *zip(*rows, strict=True))
+        return [self.emit_scalar(op, row) for row in rows]
 
     def emit_scalar(self, op: Op, operands: Sequence[str]) -> str:
         """One element of an elementwise op."""

@@ -22,6 +22,7 @@ from lazyblock.tiler.types import PointerType
 VECTOR_BYTES = 16  # widest access of a thread
 SECTOR_BYTES = 32  # what memory moves at least; a thread's piece of a vector is at most this
 WARP_SIZE = 32
+_LINE_BYTES = 128  # of the first cache
 
 Shape = tuple[int, ...]
 Access = ops.Load | ops.Store
@@ -289,14 +290,33 @@ class _Anchors:
     def _make_layout(self, shape: Shape, axis: int) -> LinearLayout:
         if not shape:
             return blocked_layout((), self._num_warps)
+        order = [axis, *(a for a in reversed(range(len(shape))) if a != axis)]
+        reduced = tuple(self._reduced_axes.get(shape, ()))
+        width = self._best_width(shape, axis)
+        return blocked_layout(shape, self._num_warps, width, order, reduced)
+
+    def _best_width(self, shape: Shape, axis: int) -> int:
+        """Neighbouring elements that each thread should hold; the largest of equals."""
         accesses = self._accesses.get(shape, [])
         widest = max((_nbytes(op) for op in accesses), default=VECTOR_BYTES)
         per_thread = blocked_layout(shape, self._num_warps).num_registers
-        wanted = max((self._width(op, axis) for op in accesses), default=1)
-        width = min(wanted, SECTOR_BYTES // widest, per_thread, shape[axis])
-        order = [axis, *(a for a in reversed(range(len(shape))) if a != axis)]
-        reduced = tuple(self._reduced_axes.get(shape, ()))
-        return blocked_layout(shape, self._num_warps, width, order, reduced)
+        most = min(SECTOR_BYTES // widest, per_thread, shape[axis])
+        along = [op for op in accesses if self._fastest_axis(op) == axis]
+        runs = [(_nbytes(op), self._width(op, axis)) for op in along]
+        widths = [1 << bit for bit in range(most.bit_length())]
+        return min(reversed(widths), key=lambda w: sum(_cost(w, *run) for run in runs))
+
+
+def _cost(width: int, nbytes: int, run: int) -> float:
+    """Work of the memory units per element that a warp moves, in accesses and 128-byte lines.
+
+    Every thread holds `width` elements in a row, of which it may access `run` at once; where that
+    is less, each access of the warp is spread over more lines.
+    """
+    together = min(run, width)
+    is_spread = together < width and together * nbytes < VECTOR_BYTES
+    lines = nbytes * WARP_SIZE / _LINE_BYTES
+    return 1 / together + lines * (width / together if is_spread else 1)
 
 
 def _nbytes(op: Access) -> int:

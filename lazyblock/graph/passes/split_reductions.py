@@ -14,12 +14,14 @@ from lazyblock.graph.attrs import ReduceAttrs
 from lazyblock.graph.index_map import IndexMap
 from lazyblock.graph.node import Node
 from lazyblock.graph.ops import Op, ReduceKind
-from lazyblock.graph.rewrite import Rule, rewrite
-from lazyblock.shapes import size_of
+from lazyblock.graph.rewrite import with_inputs
+from lazyblock.graph.traverse import topological
+from lazyblock.shapes import cdiv, size_of
 
 _LEAST_ELEMENTS = 1 << 18  # below, one kernel is as fast as two
 _LEAST_PIECE = 1 << 12  # elements that one program should reduce at least
 _MOST_PARTS = 4096
+_COLUMNS = 32  # of a tile that reduces columns
 
 _COMBINE = {
     ReduceKind.SUM: Op.ADD,
@@ -33,22 +35,46 @@ _COMBINE = {
 
 def split_reductions(outputs: Sequence[Node], num_programs: int) -> list[Node]:
     """Cut reductions so that about `num_programs` programs share their work."""
+    order = topological(outputs)
+    is_read_back = _find_read_back(order)
+    new: dict[Node, Node] = {}
+    for node in order:
+        new[node] = with_inputs(node, [new[operand] for operand in node.inputs])
+        if isinstance(node.attrs, ReduceAttrs):
+            programs = node.size if is_read_back[node] else _num_programs(node)
+            new[node] = _split(new[node], max(programs, 1), num_programs) or new[node]
+    return [new[node] for node in outputs]
 
-    def split(node: Node) -> Node | None:
-        return _split(node, num_programs)
 
-    return rewrite(outputs, [Rule(Op.REDUCE, split, "the combine is associative")])
+def _find_read_back(order: Sequence[Node]) -> dict[Node, bool]:
+    """Whether something as large as a reduction's operand is computed from its result.
+
+    Such a chain is best left in one kernel, which reads its operand from a cache again.
+    """
+    largest: dict[Node, int] = {}  # size of what is computed from a node
+    for node in reversed(order):
+        size = max(largest.setdefault(node, 0), node.size)
+        for operand in node.inputs:
+            largest[operand] = max(largest.get(operand, 0), size)
+    return {node: bool(node.inputs) and largest[node] >= node.inputs[0].size for node in order}
 
 
-def _split(node: Node, num_programs: int) -> Node | None:
+def _num_programs(node: Node) -> int:
+    """How many programs compute a reduction; one takes several neighbouring columns."""
+    assert isinstance(node.attrs, ReduceAttrs)
+    reduces_columns = node.inputs[0].ndim - 1 not in node.attrs.axes
+    return cdiv(node.size, _COLUMNS) if reduces_columns else node.size
+
+
+def _split(node: Node, programs: int, num_programs: int) -> Node | None:
     (operand,) = node.inputs
     assert isinstance(node.attrs, ReduceAttrs)
     axes = node.attrs.axes
     combined = size_of([operand.shape[axis] for axis in axes])
-    programs = max(node.size, 1)
     if operand.size < _LEAST_ELEMENTS or programs * 4 > num_programs:
         return None
-    parts = min(num_programs // programs, combined // _LEAST_PIECE, _MOST_PARTS)
+    parts = min(num_programs // programs, operand.size // programs // _LEAST_PIECE, _MOST_PARTS)
+    parts = min(parts, combined)
     if parts < 2:
         return None
     # the outermost: its pieces lie together in memory
