@@ -25,9 +25,13 @@ class Sample(NamedTuple):
 
 
 class Clock(ABC):
-    """Times batches of calls. how: what the reader of a result is told."""
+    """Times batches of calls.
+
+    how: what the reader of a result is told. least_seconds: of a batch that says something.
+    """
 
     how: ClassVar[str]
+    least_seconds: ClassVar[float]
 
     @abstractmethod
     def time(self, call: Callable[[], Any], launches: int, lead: float = 0.0) -> Sample:
@@ -47,6 +51,7 @@ class WallClock(Clock):
     """The host's clock, until `wait(last result)` returns: includes the host's own time."""
 
     how = "wall clock"
+    least_seconds = 10e-3
 
     def __init__(self, wait: Callable[[Any], Any]) -> None:
         self._wait = wait
@@ -66,13 +71,13 @@ class StreamClock(Clock):
     """
 
     how = "events"
+    least_seconds = 2e-3
 
     def __init__(self, device: Any, stream: int) -> None:
+        device.synchronize()  # enters its context
         self._device = device
         self._stream = driver.CUstream(stream)
-        self._start, self._end = (
-            check(driver.cuEventCreate(0), "make an event") for _ in range(2)
-        )
+        self._start, self._end = (check(driver.cuEventCreate(0), "make an event") for _ in range(2))
         self._buffer: Any = None
         self._head_start_seconds = 0.0
 

@@ -55,6 +55,7 @@ class Library(ABC):
         """Return the workload as a function of this library's arrays; eager unless overridden."""
         return functools.partial(workload.run, self.xp)
 
+    @abstractmethod
     def trim(self) -> None:
         """Forget what was compiled and give unused memory back."""
 
@@ -75,9 +76,7 @@ class LazyBlock(Library):
     def __init__(self, device: str = "cuda") -> None:
         self.device: Any = devices.get_device(device)
         self._is_gpu = self.device.name.startswith("cuda")
-        self.clock = (
-            _clock(int(self.device.stream)) if self._is_gpu else WallClock(self._wait)
-        )
+        self.clock = _clock(int(self.device.stream)) if self._is_gpu else WallClock(self._wait)
 
     @property
     def version(self) -> str:
@@ -133,6 +132,9 @@ class NumPy(Library):
 
     def to_numpy(self, array: Array) -> np.ndarray:
         return np.asarray(array)
+
+    def trim(self) -> None:
+        """Nothing is kept."""
 
 
 class Torch(Library):
