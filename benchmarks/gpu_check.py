@@ -19,29 +19,39 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Step:
-    """A command of this Python, the seconds it may take, and the lines of its log to print."""
+    """A command, the seconds it may take, and the lines of its log to print."""
 
     name: str
-    arguments: tuple[str, ...]
+    command: tuple[str, ...]
     seconds: float
     tail_lines: int
 
 
-def make_steps(folder: Path, options: Sequence[str]) -> list[Step]:
-    pytest = ("-m", "pytest", "-q", "-m", "gpu", "-p", "no:cacheprovider", "--tb=short")
-    benchmarks = ("-m", "benchmarks.gpu", str(folder / "gpu.json"), *options)
-    return [Step("tests", pytest, 200, 60), Step("benchmarks", benchmarks, 320, 70)]
+def run_steps(steps: Sequence[Step], folder: Path) -> int:
+    """Run all, logs into `folder`, and print their ends; return the first bad exit status."""
+    folder.mkdir(parents=True, exist_ok=True)
+    status = 0
+    for step in steps:
+        log = folder / f"{step.name}.log"
+        found = _run(step, log)
+        print(f"=== {step.name}: {_STATUS.get(found, f'exit status {found}')}")
+        print("\n".join(log.read_text().splitlines()[-step.tail_lines :]), flush=True)
+        status = status or found
+    return status
 
 
-def run_step(step: Step, log: Path) -> int:
-    """Return the exit status, 124 when time ran out; everything it started is ended with it."""
-    environment = os.environ | {"PYTHONUNBUFFERED": "1"}
+_OUT_OF_TIME = 124
+_STATUS = {0: "passed", _OUT_OF_TIME: "ended, out of time"}
+
+
+def _run(step: Step, log: Path) -> int:
+    """Return the exit status; whatever the command started ends with it."""
     with log.open("w") as output:
         process = subprocess.Popen(
-            [sys.executable, *step.arguments],
+            step.command,
             stdout=output,
             stderr=subprocess.STDOUT,
-            env=environment,
+            env=os.environ | {"PYTHONUNBUFFERED": "1"},
             start_new_session=True,
         )
         try:
@@ -49,21 +59,20 @@ def run_step(step: Step, log: Path) -> int:
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-            return 124
+            return _OUT_OF_TIME
+
+
+PYTEST = (sys.executable, "-m", "pytest", "-q", "-m", "gpu", "-p", "no:cacheprovider", "--tb=short")
 
 
 def main() -> int:
-    words = sys.argv[1:]
-    folder = Path(words.pop(0) if words and not words[0].startswith("-") else "gpu_check")
-    folder.mkdir(parents=True, exist_ok=True)
-    status = 0
-    for step in make_steps(folder, words):
-        log = folder / f"{step.name}.log"
-        found = run_step(step, log)
-        print(f"=== {step.name}: exit status {found}")
-        print("\n".join(log.read_text().splitlines()[-step.tail_lines :]), flush=True)
-        status = status or found
-    return status
+    options = sys.argv[1:]
+    has_folder = bool(options) and not options[0].startswith("-")
+    folder = Path(options.pop(0) if has_folder else "gpu_check")
+    benchmarks = (sys.executable, "-m", "benchmarks.gpu", str(folder / "gpu.json"), *options)
+    return run_steps(
+        [Step("tests", PYTEST, 200, 60), Step("benchmarks", benchmarks, 320, 70)], folder
+    )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,5 @@
 """Records of a measurement: who was absent and why, who differed, and what ratios mean."""
 
-
 import pytest
 
 from benchmarks import gpu, measure, peers
