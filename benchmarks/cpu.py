@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import argparse
 
-from benchmarks.measure import header, measure, notes, row
+from benchmarks.measure import measure
 from benchmarks.peers import LazyBlock, NumPy
+from benchmarks.report import header, notes, row
 from benchmarks.workloads import make_workloads
 
 

@@ -1,7 +1,7 @@
 """Fused kernels on an NVIDIA GPU, against its peers and a copy on the device, all in one run.
 
     python -m benchmarks.gpu [results.json] [--peers torch,torch.compile,jax,cupy] [--only name]
-                             [--scale 1|100] [--limit seconds]
+                             [--scale 1|100] [--numerics strict|fast] [--limit seconds]
 
 Prints per workload lazyblock's median time, TB/s, the fraction of the speed of a copy that moves as
 many bytes, every peer's milliseconds, the best peer, its time over lazyblock's, registers and
@@ -13,6 +13,7 @@ launches waiting in the stream), but JAX's are the wall clock's. Past `--limit` 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import sys
 import time
@@ -20,9 +21,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measure import ROUNDS, Record, header, measure, notes, row
+from benchmarks.measure import OURS, ROUNDS, Record, measure
 from benchmarks.peers import PEERS, LazyBlock, Library, open_peers
-from benchmarks.workloads import make_workloads
+from benchmarks.report import header, notes, row
+from benchmarks.workloads import Workload, make_workloads
 
 _OUT_OF_TIME = "not run: out of time"
 
@@ -33,6 +35,7 @@ def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--peers", default=",".join(PEERS), help="comma list, or none")
     parser.add_argument("--only", default="", help="workloads whose name holds this")
     parser.add_argument("--scale", type=int, default=1, help="divides the sizes")
+    parser.add_argument("--numerics", choices=["strict", "fast"], help="for all workloads")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--limit", type=float, default=270, help="seconds until peers sit out")
     found = parser.parse_args(arguments)
@@ -58,6 +61,13 @@ def describe_run(scale: int, libraries: Sequence[Library]) -> dict[str, Any]:
     }
 
 
+def choose_workloads(arguments: argparse.Namespace) -> list[Workload]:
+    chosen = [w for w in make_workloads(arguments.scale) if arguments.only in w.name]
+    if arguments.numerics:
+        return [dataclasses.replace(w, numerics=arguments.numerics) for w in chosen]
+    return chosen
+
+
 def run(arguments: argparse.Namespace) -> list[Record]:
     """Measure and print, workload by workload; write what there is after each."""
     deadline = time.monotonic() + arguments.limit
@@ -67,9 +77,7 @@ def run(arguments: argparse.Namespace) -> list[Record]:
     print(json.dumps(about))
     print(header(arguments.peers), flush=True)
     records: list[Record] = []
-    for workload in make_workloads(arguments.scale):
-        if arguments.only not in workload.name:
-            continue
+    for workload in choose_workloads(arguments):
         is_late = time.monotonic() > deadline
         present = [] if is_late else peers
         late = {peer.name: _OUT_OF_TIME for peer in peers} if is_late else {}
@@ -84,7 +92,7 @@ def run(arguments: argparse.Namespace) -> list[Record]:
 def main() -> int:
     records = run(parse_arguments(sys.argv[1:]))
     print(*notes(records), sep="\n")
-    return int(any(LazyBlock.name in record["absent"] for record in records))
+    return int(any(OURS in record["absent"] for record in records))
 
 
 if __name__ == "__main__":

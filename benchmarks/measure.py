@@ -20,10 +20,10 @@ from benchmarks.clocks import Clock, Sample
 from benchmarks.peers import LazyBlock, Library, describe
 from benchmarks.workloads import Workload
 
+OURS, COPY = LazyBlock.name, "copy"
 ROUNDS = 7
 _LEAST_LAUNCHES, _MOST_LAUNCHES = 5, 100  # of a round
 _COMPARED = 1 << 16  # elements of the first result
-_COPY = "copy"
 
 Record = dict[str, Any]
 Reasons = dict[str, str]
@@ -74,9 +74,7 @@ def measure(
     """Return the record of a workload. missing: peers known to be absent, and why."""
     libraries = [ours, *peers]
     absent = dict(missing or {})
-    contests = _prepare(workload, libraries, absent)
-    contests[_COPY] = Contest(ours.clock, ours.make_copy(workload.nbytes // 2))
-    contests[_COPY].warm_up()
+    contests = _prepare(workload, libraries, absent) | _prepare_copy(workload, ours, absent)
     for _ in range(rounds):
         _run_round(contests, absent)
     summaries = {name: contest.summary() for name, contest in contests.items()}
@@ -106,6 +104,17 @@ def _prepare(
         contest.facts["difference"] = _difference(head, reference)
         contests[library.name] = contest
     return contests
+
+
+def _prepare_copy(workload: Workload, ours: LazyBlock, absent: Reasons) -> dict[str, Contest]:
+    """A copy that moves as many bytes as the workload."""
+    try:
+        contest = Contest(ours.clock, ours.make_copy(workload.nbytes // 2))
+        contest.warm_up()
+    except Exception as error:
+        absent[COPY] = describe(error)
+        return {}
+    return {COPY: contest}
 
 
 def _enter(
@@ -165,65 +174,14 @@ def _record(workload: Workload, summaries: dict[str, Record], absent: Reasons) -
         "times": summaries,
         "absent": absent,
     }
-    ours = summaries.get(LazyBlock.name)
+    ours = summaries.get(OURS)
     if ours is None:
         return record
     record["tb_s"] = workload.nbytes / ours["ms"] / 1e9
-    if _COPY in summaries:
-        record["of_copy"] = summaries[_COPY]["ms"] / ours["ms"]
-    rivals = {name: s["ms"] for name, s in summaries.items() if name not in (_COPY, LazyBlock.name)}
+    if COPY in summaries:
+        record["of_copy"] = summaries[COPY]["ms"] / ours["ms"]
+    rivals = {name: s["ms"] for name, s in summaries.items() if name not in (COPY, OURS)}
     if rivals:
         record["best_peer"] = min(rivals, key=lambda name: rivals[name])
         record["ratio"] = rivals[record["best_peer"]] / ours["ms"]
     return record
-
-
-# --- what people read ----------------------------------------------------------------------------
-
-
-def header(peers: Sequence[str]) -> str:
-    """The first line of the table; `peers` get a column of milliseconds each."""
-    columns = "".join(f"{name:>14}" for name in peers)
-    return (
-        f"{'workload':18}{'ms':>9}{'TB/s':>8}{'of copy':>8}{columns}"
-        f"  {'best peer':14}{'ratio':>6}  registers/spilled bytes"
-    )
-
-
-def row(record: Record, peers: Sequence[str]) -> str:
-    """One line of the table; "-" for what is absent."""
-    times = record["times"]
-    columns = "".join(f"{_milliseconds(times.get(name)):>14}" for name in peers)
-    ours = times.get(LazyBlock.name)
-    if ours is None:
-        return f"{record['name']:18}{'-':>9}{'':16}{columns}"
-    uses = " ".join(f"{k.get('registers')}/{k.get('spill_bytes')}" for k in ours["kernels"])
-    ratio = f"{record['ratio']:6.2f}" if "ratio" in record else f"{'-':>6}"
-    return (
-        f"{record['name']:18}{_milliseconds(ours):>9}{record['tb_s']:8.3f}"
-        f"{record.get('of_copy', math.nan):8.3f}{columns}"
-        f"  {record.get('best_peer', '-'):14}{ratio}  {uses}"
-    )
-
-
-def _milliseconds(summary: Record | None) -> str:
-    return "-" if summary is None else f"{summary['ms']:.4f}"
-
-
-def notes(records: Sequence[Record]) -> list[str]:
-    """Lines for the absent and for results that differ."""
-    lines = [
-        f"{record['name']}: {name} is absent: {reason}"
-        for record in records
-        for name, reason in record["absent"].items()
-    ]
-    for record in records:
-        for name, summary in record["times"].items():
-            difference = summary.get("difference", 0.0)
-            if not difference < _tolerance(record):
-                lines.append(f"{record['name']}: {name} differs by {difference:.2g}")
-    return lines
-
-
-def _tolerance(record: Record) -> float:
-    return 2e-2 if record["dtype"] == "bfloat16" else 1e-4

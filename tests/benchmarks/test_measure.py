@@ -3,8 +3,8 @@
 import pytest
 
 from benchmarks import gpu, measure, peers
-from benchmarks.measure import header, notes, row
 from benchmarks.peers import LazyBlock, NumPy
+from benchmarks.report import header, markdown, notes, row
 from benchmarks.workloads import Workload, make_workloads
 
 AXPY = make_workloads(scale=1 << 14)[0]
@@ -60,7 +60,7 @@ def test_what_fails_is_absent_with_the_reason(failing_call):
     record = run_measure(AXPY, Failing(failing_call), NumPy())
     assert set(record["times"]) == {"lazyblock", "NumPy", "copy"}
     assert record["absent"] == {"failing": "MemoryError: no room for 8 bytes"}
-    assert notes([record]) == ["axpy: failing is absent: MemoryError: no room for 8 bytes"]
+    assert notes([record]) == ["failing is absent from axpy: MemoryError: no room for 8 bytes"]
 
 
 def test_a_workload_that_lazyblock_lacks_has_peers_only():
@@ -80,7 +80,18 @@ def test_eager_libraries_sit_out_where_they_would_fill_the_memory():
 
 def test_results_that_differ_are_noted():
     (line,) = notes([run_measure(AXPY, Wrong())])
-    assert line.startswith("axpy: wrong differs by 0.2")
+    assert line.startswith("wrong differs in axpy by 0.")
+
+
+def test_a_reason_is_noted_once():
+    absent = {"axpy": {"jax": "a"}, "gelu": {"jax": "a", "cupy": "b"}, "sum": {"jax": "c"}}
+    records = [{"name": name, "absent": found, "times": {}} for name, found in absent.items()]
+    assert notes(records) == [
+        "jax is absent from axpy, gelu: a",
+        "cupy is absent from gelu: b",
+        "jax is absent from sum: c",
+    ]
+    assert notes(records[:2])[0] == "jax is absent from all: a"
 
 
 def test_peers_that_do_not_start_are_missing(monkeypatch):
@@ -101,6 +112,21 @@ def test_columns_of_header_and_rows_line_up():
     ends = [header(names).index(name) + len(name) for name in names]
     cells = [row(record, names)[:end].split()[-1] for end in ends]
     assert cells == [f"{record['times']['NumPy']['ms']:.4f}", "-"]
+
+
+def test_markdown_has_a_cell_for_every_column():
+    record = run_measure(AXPY, NumPy())
+    names, rule, cells = (line.split(" | ") for line in markdown([record], ["NumPy"]).splitlines())
+    assert len(names) == len(rule) == len(cells) == 7
+    assert cells[0] == "| axpy"
+    assert cells[4] == f"{record['times']['NumPy']['ms']:.4f}"
+
+
+def test_numerics_are_those_of_the_workload_unless_chosen():
+    defaults = gpu.choose_workloads(gpu.parse_arguments(["--only", "n-body"]))
+    assert [workload.numerics for workload in defaults] == ["fast"]
+    chosen = gpu.choose_workloads(gpu.parse_arguments(["--numerics", "strict"]))
+    assert {workload.numerics for workload in chosen} == {"strict"}
 
 
 def test_peers_are_chosen_by_name():
