@@ -71,7 +71,7 @@ class StreamClock(Clock):
     """
 
     how = "events"
-    least_seconds = 2e-3
+    least_seconds = 5e-3
 
     def __init__(self, device: Any, stream: int) -> None:
         device.synchronize()  # enters its context

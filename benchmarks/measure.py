@@ -6,6 +6,7 @@ All that a workload holds in memory is freed before the next one.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import math
 import statistics
@@ -22,7 +23,7 @@ from benchmarks.workloads import Workload
 
 OURS, COPY = LazyBlock.name, "copy"
 ROUNDS = 7
-_LEAST_LAUNCHES, _MOST_LAUNCHES = 5, 100  # of a round
+_LEAST_LAUNCHES, _MOST_LAUNCHES = 3, 100  # of a round
 _COMPARED = 1 << 16  # elements of the first result
 
 Record = dict[str, Any]
@@ -81,7 +82,8 @@ def measure(
     contests.clear()
     gc.collect()
     for library in libraries:
-        library.trim()
+        with contextlib.suppress(Exception):  # of a lost GPU: the next workload tells
+            library.trim()
     return _record(workload, summaries, absent)
 
 

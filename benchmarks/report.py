@@ -30,7 +30,8 @@ def row(record: Record, peers: Sequence[str]) -> str:
     ours = times.get(OURS)
     if ours is None:
         return f"{record['name']:18}{'-':>9}{'':16}{columns}"
-    uses = " ".join(f"{k.get('registers')}/{k.get('spill_bytes')}" for k in ours["kernels"])
+    known = [kernel for kernel in ours["kernels"] if kernel["registers"] is not None]
+    uses = " ".join(f"{kernel['registers']}/{kernel['spill_bytes']}" for kernel in known)
     ratio = f"{record['ratio']:6.2f}" if "ratio" in record else f"{'-':>6}"
     return (
         f"{record['name']:18}{_milliseconds(ours):>9}{record['tb_s']:8.3f}"

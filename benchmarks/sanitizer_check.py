@@ -1,7 +1,7 @@
 """GPU tests under NVIDIA's compute-sanitizer: memory errors and races inside kernels.
 
     python -m benchmarks.sanitizer_check [compute-sanitizer] [--tools memcheck,racecheck]
-                                         [--seconds 200] [--folder sanitizer_check]
+                                         [--seconds 130] [--folder sanitizer_check]
 
 The program comes with the CUDA toolkit, or with `pip install nvidia-cuda-sanitizer-api`, as
 `nvidia/cu13/bin/compute-sanitizer`. Checked are the tests that launch kernels: blocks by
@@ -49,7 +49,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.sanitizer_check")
     parser.add_argument("sanitizer", nargs="?", default=shutil.which("compute-sanitizer"))
     parser.add_argument("--tools", default="memcheck,racecheck", help=f"of {list(SELECTIONS)}")
-    parser.add_argument("--seconds", type=float, default=200, help="for one of its runs")
+    parser.add_argument("--seconds", type=float, default=130, help="for one of four runs")
     parser.add_argument("--folder", type=Path, default=Path("sanitizer_check"))
     arguments = parser.parse_args()
     if arguments.sanitizer is None:
