@@ -2,13 +2,12 @@
 
 A `Library` holds a namespace that runs the workloads, makes its arrays from NumPy's, compiles, and
 times calls: by CUDA events on its own stream, or by the wall clock where it hides its stream. What
-is not installed, or does not start, is told by `open_libraries` and compared no further.
+is not installed, or does not start, `open_peers` tells, with the reason.
 """
 
 from __future__ import annotations
 
 import functools
-import importlib.metadata
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -34,14 +33,10 @@ class Library(ABC):
     """One contestant. is_eager: runs every operation by itself."""
 
     name: ClassVar[str]
-    package: ClassVar[str]
     is_eager: ClassVar[bool] = False
+    version: str
     xp: Any
     clock: Clock
-
-    @property
-    def version(self) -> str:
-        return importlib.metadata.version(self.package)
 
     @abstractmethod
     def array(self, host: np.ndarray, dtype: str) -> Array:
@@ -70,17 +65,13 @@ class LazyBlock(Library):
     """lazyblock itself, on one of its devices."""
 
     name = "lazyblock"
-    package = "lazyblock"
+    version = lb.__version__
     xp = lb
 
     def __init__(self, device: str = "cuda") -> None:
         self.device: Any = devices.get_device(device)
         self._is_gpu = self.device.name.startswith("cuda")
         self.clock = _clock(int(self.device.stream)) if self._is_gpu else WallClock(self._wait)
-
-    @property
-    def version(self) -> str:
-        return lb.__version__
 
     def array(self, host: np.ndarray, dtype: str) -> Array:
         array = lb.asarray(host, device=self.device.name).astype(dtype)
@@ -120,7 +111,7 @@ class NumPy(Library):
     """On the host; it has no `erf`."""
 
     name = "NumPy"
-    package = "numpy"
+    version = np.__version__
     is_eager = True
     xp = _namespace(np)
 
@@ -141,13 +132,13 @@ class Torch(Library):
     """PyTorch, one kernel per operation."""
 
     name = "torch"
-    package = "torch"
     is_eager = True
 
     def __init__(self, device: str = "cuda") -> None:
         import torch
 
         self._torch = torch
+        self.version = str(torch.__version__)
         self._device = torch.device(device)
         self._is_gpu = device == "cuda"
         self.xp = _torch_namespace(torch, self._device)
@@ -212,12 +203,12 @@ class Jax(Library):
     """JAX, fused by XLA. It hides its stream: the wall clock is used."""
 
     name = "jax"
-    package = "jax"
 
     def __init__(self) -> None:
         import jax
 
         self._jax = jax
+        self.version = str(jax.__version__)
         self.xp = _namespace(jax.numpy, erf=jax.scipy.special.erf)
         self.clock = WallClock(jax.block_until_ready)
 
@@ -238,7 +229,6 @@ class CuPy(Library):
     """CuPy, one kernel per operation."""
 
     name = "cupy"
-    package = "cupy-cuda13x"
     is_eager = True
 
     def __init__(self) -> None:
@@ -246,6 +236,7 @@ class CuPy(Library):
         from cupyx.scipy.special import erf
 
         self._cupy = cupy
+        self.version = str(cupy.__version__)
         self.xp = _namespace(
             cupy,
             astype=lambda x, dtype: x.astype(dtype),
@@ -253,10 +244,6 @@ class CuPy(Library):
             erf=erf,
         )
         self.clock = _clock(cupy.cuda.get_current_stream().ptr)
-
-    @property
-    def version(self) -> str:
-        return str(self._cupy.__version__)
 
     def array(self, host: np.ndarray, dtype: str) -> Array:
         array = self._cupy.asarray(host)
