@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lazyblock.graph.node import Node
 from lazyblock.shapes import next_power_of_2, size_of
 from lazyblock.target import Target
 from lazyblock.tiler.lower.walk import Access, Dimension
@@ -17,7 +16,7 @@ from lazyblock.tiler.lower.walk import Access, Dimension
 _GPU_ROW_BYTES = 1 << 17  # of a row held in the registers of one program
 _CPU_ROW_ELEMENTS = 16384  # of a row held in a stack tile, within the first two cache levels
 _GPU_COLUMNS = 32  # of a tile that reduces columns: whole 128-byte lines of float32
-_STENCIL_ROWS, _STENCIL_COLUMNS = 16, 128  # of a GPU tile: the first cache serves its overlaps
+_STENCIL_ROWS, _STENCIL_COLUMNS = 8, 256  # of a GPU tile: a thread has a run of one column
 _CPU_TILE = 4096  # elements of a map: large against the cost of starting a program instance
 _CPU_SMALL_TILE = 64  # for arrays smaller than that
 
@@ -66,7 +65,7 @@ def _schedule_map(
 ) -> TileSchedule:
     if not dimensions:
         return TileSchedule((), (), 1)
-    num_warps = 8
+    num_warps = 4 if target.is_gpu else 8
     if target.is_gpu:
         tile = _vector_elements(accesses, target) * 32 * num_warps
     else:
@@ -92,13 +91,7 @@ def _schedule_map(
 def _is_stencil(position: int, dimensions: Sequence[Dimension], accesses: Sequence[Access]) -> bool:
     """Whether neighbours along a dimension read the same elements of an array."""
     axis = dimensions[position].axes[-1]
-    offsets: dict[tuple[Node, tuple[int, ...]], list[int]] = {}
-    for access in accesses:
-        if access.strides[axis]:
-            offsets.setdefault((access.base, access.strides), []).append(access.offset)
-    return any(
-        max(found) - min(found) >= abs(strides[axis]) for (_, strides), found in offsets.items()
-    )
+    return any(access.shift and access.shift[axis] for access in accesses)
 
 
 def _schedule_rows(

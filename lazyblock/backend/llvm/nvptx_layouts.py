@@ -300,9 +300,10 @@ class _Anchors:
         accesses = self._accesses.get(shape, [])
         widest = max((_nbytes(op) for op in accesses), default=VECTOR_BYTES)
         per_thread = blocked_layout(shape, self._num_warps).num_registers
-        most = min(SECTOR_BYTES // widest, per_thread, shape[axis])
         along = [op for op in accesses if self._fastest_axis(op) == axis]
         runs = [(_nbytes(op), self._width(op, axis)) for op in along]
+        longest = max((run for _, run in runs), default=1)
+        most = min(longest, SECTOR_BYTES // widest, per_thread)
         widths = [1 << bit for bit in range(most.bit_length())]
         return min(reversed(widths), key=lambda w: sum(_cost(w, *run) for run in runs))
 

@@ -15,6 +15,7 @@ import math
 from collections import ChainMap
 from collections.abc import Callable, Iterable, MutableMapping, Sequence
 from dataclasses import dataclass
+from functools import partial, reduce
 
 from lazyblock.fusion.plan import FusionGroup
 from lazyblock.fusion.reads import is_per_row, operand_maps, walk_reads
@@ -35,7 +36,7 @@ from lazyblock.tiler.lower.reduction import (
     identity_block,
     start_from_zero,
 )
-from lazyblock.tiler.lower.walk import Access, merge_axes
+from lazyblock.tiler.lower.walk import Access, merge_axes, share_origins
 from lazyblock.tiler.lowered import (
     Argument,
     ArrayArgument,
@@ -91,6 +92,8 @@ class _GroupLowering:
         reads = [a for a in self.accesses.values()]
         outputs = [self._output_access(node) for node in group.stored]
         self.dimensions = merge_axes(self.space, [*reads, *outputs])
+        self.accesses = share_origins(self.accesses, self.dimensions)
+        reads = [a for a in self.accesses.values()]
         self.schedule = schedule or default_schedule(
             self.dimensions, [a for a in (*reads, *outputs) if a.base.op is not Op.IOTA], target
         )
@@ -256,28 +259,38 @@ class _GroupLowering:
 
     # --- memory ---
 
-    def _offsets(
-        self, access: Access, name: str
-    ) -> tuple[Value | None, Value | None, Value | None]:
-        """Scalar part and block part of the offset in elements, and the mask of the block part."""
+    def _offsets(self, access: Access, name: str) -> tuple[Value | None, list[Value], Value | None]:
+        """Scalar part and block parts of the offset in elements, and the mask of the block parts.
+
+        What runs through memory comes first of the block parts: a thread has few of its values.
+        """
         b = self.b
         scalar: Value | None = None
-        block: Value | None = None
+        blocks: list[Value] = []
         mask: Value | None = None
         for position, dimension in enumerate(self.dimensions):
-            if access.strides[dimension.axes[-1]] == 0:
+            axis = dimension.axes[-1]
+            if access.strides[axis] == 0:
                 continue
             here = self.positions[position]
             stride = self._stride(access, position, name)
+            shift = access.shift[axis] if access.shift and stride is not None else 0
+            index = b.add(here.index, shift) if shift else here.index
             if here.index.shape == ():
-                term = here.index if stride is None else b.mul(here.index, stride)
+                term = index if stride is None else b.mul(index, stride)
                 scalar = term if scalar is None else b.add(scalar, term)
                 continue
             shape = here.index.shape
-            term = here.index if stride is None else b.mul(here.index, b.splat(stride, shape))
-            block = term if block is None else self._both(b.add, block, term)
+            term = index if stride is None else b.mul(index, b.splat(stride, shape))
+            blocks.insert(0 if stride is None else len(blocks), term)
             mask = self._and(mask, here.mask)
-        return scalar, block, mask
+        return scalar, blocks, mask
+
+    def _contiguous_shift(self, access: Access) -> int:
+        """The part of an access's shift that is a number of elements, the same at all sizes."""
+        axes = (dimension.axes[-1] for dimension in self.dimensions)
+        unit = (axis for axis in axes if access.strides[axis] == 1)
+        return sum(access.shift[axis] for axis in unit) if access.shift else 0
 
     def _both(self, combine: Callable[..., Value], left: Value, right: Value) -> Value:
         """Combine two values after broadcasting them to a common shape."""
@@ -297,13 +310,17 @@ class _GroupLowering:
 
     def _address(self, access: Access, is_written: bool) -> tuple[Value, Value | None]:
         pointer = self._pointer(access, is_written)
-        scalar, block, mask = self._offsets(access, pointer.hint.removesuffix("_ptr"))
+        scalar, blocks, mask = self._offsets(access, pointer.hint.removesuffix("_ptr"))
         if scalar is not None:
             pointer = self.b.add_pointer(pointer, scalar)
-        if block is not None:
-            pointer = self.b.add_pointer(pointer, block)
-            if mask is not None:
-                mask = self.b.broadcast_to(mask, pointer.shape)
+        for block in blocks:
+            pointer = self._both(self.b.add_pointer, pointer, block)
+        shift = self._contiguous_shift(access)
+        if shift:
+            steps = self.b.constant(shift, self.index_type, pointer.shape)
+            pointer = self.b.add_pointer(pointer, steps)
+        if mask is not None:
+            mask = self.b.broadcast_to(mask, pointer.shape)
         return pointer, mask
 
     def _load(self, read: Read) -> Value:
@@ -315,10 +332,9 @@ class _GroupLowering:
         return self.b.load(pointer, mask)
 
     def _iota(self, node: Node, access: Access) -> Value:
-        scalar, block, _ = self._offsets(access, "iota")
-        value = self._both(self.b.add, scalar, block) if scalar and block else scalar or block
-        if value is None:
-            value = self._zero()
+        scalar, blocks, _ = self._offsets(access, "iota")
+        terms = blocks if scalar is None else [scalar, *blocks]
+        value = reduce(partial(self._both, self.b.add), terms) if terms else self._zero()
         if access.offset:
             value = self._both(self.b.add, value, self._size(access, "start", access.offset))
         return self.b.cast(value, from_numpy(node.dtype))
