@@ -79,6 +79,23 @@ class LinearLayout:
                     masks[part] |= 1 << position
         return masks[0], masks[1], masks[2]
 
+    def local_replica_masks(self, cta_bits: int) -> tuple[int, int, int]:
+        """The same within each CTA; the highest `cta_bits` warp bits number those of a cluster."""
+        warp = self.warp[: len(self.warp) - cta_bits]
+        return replace(self, warp=warp).replica_masks()
+
+    def holds_within_ctas(self, other: LinearLayout, cta_bits: int) -> bool:
+        """Whether every CTA of a cluster holds here all that it holds in `other`."""
+        warps = len(self.warp) - cta_bits
+        if self.warp[warps:] != other.warp[warps:]:
+            return False
+        pivots: list[int] = []
+        for basis in (*self.register, *self.lane, *self.warp[:warps]):
+            rest = _reduce_by(pivots, self._flat(basis))
+            pivots.extend([rest] if rest else [])
+        wanted = (*other.register, *other.lane, *other.warp[:warps])
+        return not any(_reduce_by(pivots, self._flat(basis)) for basis in wanted)
+
     def has_disjoint_bits(self, axis: int) -> bool:
         """Whether coordinates along `axis` may be summed with + instead of exclusive or."""
         values = [basis[axis] for basis in self.bases]
