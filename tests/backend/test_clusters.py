@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+import lazyblock as lb
 from lazyblock.backend.cache import _decode, _encode
 from lazyblock.backend.compile import compile_program
 from lazyblock.backend.kernel import CompiledKernel
@@ -173,3 +174,12 @@ def test_a_cluster_barrier_that_a_cta_skips_is_divergent(monkeypatch):
     fail(
         in_place_reverse(256, 2), "divergent threads: it has ended while thread 0 waits at cluster"
     )
+
+
+def test_long_rows_of_an_expression():
+    data = np.random.default_rng(2).normal(size=(2, 20000)).astype(np.float32)
+    x = lb.asarray(data, device="emulated:sm_90a")
+    powers = lb.exp(x - lb.max(x, axis=1, keepdims=True))
+    actual = np.asarray(powers / lb.sum(powers, axis=1, keepdims=True))
+    wide = np.exp(data.astype(np.float64) - data.max(axis=1, keepdims=True))
+    np.testing.assert_allclose(actual, wide / wide.sum(axis=1, keepdims=True), rtol=2e-6)

@@ -193,7 +193,6 @@ def _emit_branches(code: BlockCode, op: ops.If) -> None:
     layouts = [code.plan.home(value) for value in op.results]
     labels = [emitter.fresh_label(hint) for hint in ("then", "otherwise")]
     after = emitter.fresh_label("after")
-    code.barriers.await_start()
     emitter.branch_if(condition, *labels)
     before, touched = code.barriers.state, State()
     ends: list[tuple[Registers, str]] = []
@@ -202,7 +201,9 @@ def _emit_branches(code: BlockCode, op: ops.If) -> None:
         code.barriers.state = before
         with code.scope():
             _emit_region(code, region)
-            ends.append((_flatten(code, region.terminator.operands_flat, layouts), emitter.label))
+            registers = _flatten(code, region.terminator.operands_flat, layouts)
+            code.barriers.await_start()
+            ends.append((registers, emitter.label))
         touched = touched.joined(code.barriers.state)
         emitter.branch(after)
     code.barriers.state = touched

@@ -98,26 +98,30 @@ class Trace:
 
 @dataclass(frozen=True)
 class State:
-    """Traces since the last barrier of the CTA, and since the last one of the cluster."""
+    """Traces since the last barrier of the CTA, and since the last one of the cluster.
+
+    is_started: the cluster's CTAs are known to run (or there is no cluster).
+    """
 
     cta: Trace = Trace()
     cluster: Trace = Trace()
+    is_started: bool = True
 
     def joined(self, other: State) -> State:
-        return State(self.cta.joined(other.cta), self.cluster.joined(other.cluster))
+        cta, cluster = self.cta.joined(other.cta), self.cluster.joined(other.cluster)
+        return State(cta, cluster, self.is_started and other.is_started)
 
 
 class Barriers:
     """Emits barriers where `state` asks for them.
 
     CTAs of a cluster start at any time: each tells the others at the kernel's start, and waits for
-    them before it writes to their memory (or, where that is nested, before the nest).
+    them before it writes to their memory (at the latest at a loop or at the end of a branch).
     """
 
     def __init__(self, emitter: ThreadEmitter, roots: RootFinder) -> None:
         self._emitter = emitter
         self._roots = roots
-        self._is_started = True
         self.state = State()
 
     # --- waiting ---------------------------------------------------------------------------------
@@ -125,19 +129,20 @@ class Barriers:
     def start(self) -> None:
         if self._emitter.num_ctas > 1:
             self._emitter.announce_start()
-            self._is_started = False
+            self.state = replace(self.state, is_started=False)
 
     def await_start(self) -> None:
         """From here on all CTAs of the cluster run."""
-        if not self._is_started:
+        if not self.state.is_started:
             self._emitter.await_start()
-            self._is_started = True
+            self.state = replace(self.state, is_started=True)
 
     def wait(self) -> None:
         """Wait for the CTA."""
         self._emitter.barrier()
         cta, cluster = self.state.cta.waited(), self.state.cluster
-        self.state = State(cta, cluster if self._emitter.num_ctas > 1 else cta)
+        cluster = cluster if self._emitter.num_ctas > 1 else cta
+        self.state = replace(self.state, cta=cta, cluster=cluster)
 
     def wait_cluster(self) -> None:
         self.await_start()
@@ -165,9 +170,10 @@ class Barriers:
             ((earlier, access) for earlier in state.cluster.recent),
         )
         state = self.state
-        self.state = State(state.cta.touched(access), state.cluster.touched(access))
+        cta, cluster = state.cta.touched(access), state.cluster.touched(access)
+        self.state = replace(state, cta=cta, cluster=cluster)
 
-    # --- loops -----------------------------------------------------------------------------------
+    # --- control flow ----------------------------------------------------------------------------
 
     @contextmanager
     def loop(self) -> Iterator[None]:
