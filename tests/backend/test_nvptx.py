@@ -139,7 +139,7 @@ def test_too_much_shared_memory_is_refused():
     offsets = b.reshape(b.arange(0, 1 << 16), shape)
     value = b.transpose(b.load(b.add_pointer(x, offsets)), (1, 0))
     b.store(b.add_pointer(out, offsets), value)
-    with pytest.raises(OutOfResourcesError, match=r"'large' wants 263,168 bytes of shared memory"):
+    with pytest.raises(OutOfResourcesError, match=r"'large' wants 262,144 bytes of shared memory"):
         emit_nvptx(b.finish(), TARGET)
 
 
