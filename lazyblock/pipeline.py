@@ -164,6 +164,7 @@ def _describe(lowered: LoweredKernel, step: Step) -> Kernel:
         "nbytes": lowered.nbytes,
         "flops": lowered.flops,
         "num_threads": step.kernel.num_threads,
+        "num_ctas": step.kernel.num_ctas,
         "registers": resources.registers,
         "spill_bytes": resources.spill_bytes,
         "shared_bytes": resources.shared_bytes,
@@ -448,7 +449,8 @@ def _assemble(
         zip(fusion.groups, lowered, compiled, strict=True)
     ):
         template, arrays, scalars = _fill_slots(low, number, leaf_number)
-        loaded = device.load(kernel.image, kernel.name, kernel.num_threads, kernel.shared_bytes)
+        frame = kernel.num_threads, kernel.shared_bytes, kernel.num_ctas
+        loaded = device.load(kernel.image, kernel.name, *frame)
         done = [n for n, last in last_use.items() if last == position and n >= len(leaves)]
         steps.append(
             Step(

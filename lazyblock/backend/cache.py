@@ -156,6 +156,7 @@ def _encode(key: str, kernel: CompiledKernel) -> bytes:
         "stages": kernel.stages,
         "num_threads": kernel.num_threads,
         "shared_bytes": kernel.shared_bytes,
+        "num_ctas": kernel.num_ctas,
     }
     text = json.dumps(metadata).encode()
     body = len(text).to_bytes(8, "little") + text + kernel.image
@@ -180,6 +181,7 @@ def _decode(key: str, data: bytes) -> CompiledKernel:
         metadata["stages"],
         metadata["num_threads"],
         metadata["shared_bytes"],
+        metadata["num_ctas"],
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lazyblock.backend.kernel import CompiledKernel
 from lazyblock.backend.llvm.emulated import EMULATED_LEVEL, emit_emulated
 from lazyblock.backend.llvm.host import emit_host
-from lazyblock.backend.llvm.nvptx import emit_nvptx
+from lazyblock.backend.llvm.nvptx import NvptxKernel, emit_nvptx
 from lazyblock.backend.llvm.optimize import host_target, llvm_version, to_object
 from lazyblock.backend.llvm.ptx import to_ptx
 from lazyblock.target import Target
@@ -27,18 +27,27 @@ def compile_program(program: Program, target: Target, key: str, block_text: str)
         emitted = emit_emulated(program, target)
         image, assembly = to_object(emitted.llvm, host_target(), EMULATED_LEVEL)
         stages = {"block": block_text, "llvm": emitted.llvm, "asm": assembly}
-        return CompiledKernel(
-            program.name, target, key, image, stages, emitted.num_threads, emitted.shared_bytes
-        )
+        return _launchable(program, target, key, image, stages, emitted)
     if target.is_gpu:
         emitted = emit_nvptx(program, target)
         ptx = to_ptx(emitted.llvm, target)
         stages = {"block": block_text, "llvm": emitted.llvm, "ptx": ptx}
         image = ptx.encode() + b"\0"
-        return CompiledKernel(
-            program.name, target, key, image, stages, emitted.num_threads, emitted.shared_bytes
-        )
+        return _launchable(program, target, key, image, stages, emitted)
     llvm_text = emit_host(program, target)
     image, assembly = to_object(llvm_text, target)
     stages = {"block": block_text, "llvm": llvm_text, "asm": assembly}
     return CompiledKernel(program.name, target, key, image, stages)
+
+
+def _launchable(
+    program: Program,
+    target: Target,
+    key: str,
+    image: bytes,
+    stages: dict[str, str],
+    emitted: NvptxKernel,
+) -> CompiledKernel:
+    """A kernel with the frame that its threads run in."""
+    frame = emitted.num_threads, emitted.shared_bytes, emitted.num_ctas
+    return CompiledKernel(program.name, target, key, image, stages, *frame)

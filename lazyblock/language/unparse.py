@@ -53,7 +53,9 @@ def unparse(program: Program, launch: Sequence[int] | None = None) -> str:
     parts = [HEADER, *helpers, kernel]
     if launch is not None:
         arguments = ", ".join(parameter.name for parameter in program.parameters)
-        hints = f"num_warps={program.num_warps}, num_stages={program.num_stages}"
+        hints = ", ".join(
+            f"{hint}={getattr(program, hint)}" for hint in ("num_warps", "num_ctas", "num_stages")
+        )
         arguments = f"{arguments}, {hints}" if arguments else hints
         parts.append(f"# launch: {name}[{tuple(launch)}]({arguments})\n")
     return "\n\n".join(parts)

@@ -29,8 +29,10 @@ Operand = Value | Number
 class Builder:
     """Builds one program."""
 
-    def __init__(self, name: str = "kernel", num_warps: int = 4, num_stages: int = 1) -> None:
-        self.program = Program(name, [], Region(), num_warps, num_stages)
+    def __init__(
+        self, name: str = "kernel", num_warps: int = 4, num_stages: int = 1, num_ctas: int = 1
+    ) -> None:
+        self.program = Program(name, [], Region(), num_warps, num_ctas, num_stages)
         self.line: SourceLine = UNKNOWN
         self._regions = [self.program.body]
 

@@ -13,7 +13,9 @@ from lazyblock.shapes import next_power_of_2, size_of
 from lazyblock.target import Target
 from lazyblock.tiler.lower.walk import Access, Dimension
 
-_GPU_ROW_BYTES = 1 << 17  # of a row held in the registers of one program
+_GPU_ROW_BYTES = 1 << 17  # of a row held in the registers of one CTA
+_CLUSTER_ROW_BYTES = 1 << 15  # of a row per CTA of a cluster: several of them fit a multiprocessor
+_MOST_CLUSTER_ROW_BYTES = 1 << 16  # twice as much and registers spill
 _CPU_ROW_ELEMENTS = 16384  # of a row held in a stack tile, within the first two cache levels
 _GPU_COLUMNS = 32  # of a tile that reduces columns: whole 128-byte lines of float32
 _STENCIL_ROWS, _STENCIL_COLUMNS = 8, 256  # of a GPU tile: a thread has a run of one column
@@ -23,7 +25,7 @@ _CPU_SMALL_TILE = 64  # for arrays smaller than that
 
 @dataclass(frozen=True)
 class TileSchedule:
-    """Block extent per dimension (powers of two), order of the block's axes, warps per program.
+    """Block extent per dimension (powers of two), order of the block's axes, CTAs and their warps.
 
     order: tile dimensions as axes of the block, the one that vectors run along last.
     """
@@ -31,14 +33,21 @@ class TileSchedule:
     blocks: tuple[int, ...]
     order: tuple[int, ...]
     num_warps: int = 4
+    num_ctas: int = 1
 
 
 def default_schedule(
-    dimensions: Sequence[Dimension], accesses: Sequence[Access], target: Target
+    dimensions: Sequence[Dimension],
+    accesses: Sequence[Access],
+    target: Target,
+    num_walks: int = 1,
 ) -> TileSchedule:
-    """A sound schedule without measuring anything."""
+    """A sound schedule without measuring anything.
+
+    num_walks: how often a row that is not kept in registers would be walked along.
+    """
     if any(d.is_reduced for d in dimensions):
-        return _schedule_rows(dimensions, accesses, target)
+        return _schedule_rows(dimensions, accesses, target, num_walks)
     return _schedule_map(dimensions, accesses, target)
 
 
@@ -95,7 +104,7 @@ def _is_stencil(position: int, dimensions: Sequence[Dimension], accesses: Sequen
 
 
 def _schedule_rows(
-    dimensions: Sequence[Dimension], accesses: Sequence[Access], target: Target
+    dimensions: Sequence[Dimension], accesses: Sequence[Access], target: Target, num_walks: int
 ) -> TileSchedule:
     reduced = [p for p, d in enumerate(dimensions) if d.is_reduced]
     kept = [p for p, d in enumerate(dimensions) if not d.is_reduced]
@@ -108,12 +117,27 @@ def _schedule_rows(
     if along_rows:
         assert row is not None
         _cut_columns(blocks, row, inner, dimensions, target)
-        order = [inner, row]
-    else:
-        widest = max((a.base.dtype.itemsize for a in accesses), default=4)
-        _cut_rows(blocks, row, inner, len(reduced) == 1, max(widest, 4), dimensions, target)
-        order = [inner] if row is None else [row, inner]
+        return _finish(blocks, [inner, row], 8, target, 4096)
+    widest = max((a.base.dtype.itemsize for a in accesses), default=4)
+    widest = max(widest, 4)
+    has_clusters = num_walks > 1 and len(reduced) == 1
+    num_ctas = _cluster_size(dimensions[inner].extent * widest, target) if has_clusters else 1
+    if num_ctas > 1:  # 32 words per thread
+        blocks[inner] = next_power_of_2(dimensions[inner].extent)
+        row_bytes = blocks[inner] * widest
+        num_warps = 8 * row_bytes // (_CLUSTER_ROW_BYTES * num_ctas)
+        return TileSchedule(tuple(blocks), (inner,), num_warps, num_ctas)
+    _cut_rows(blocks, row, inner, len(reduced) == 1, widest, dimensions, target)
+    order = [inner] if row is None else [row, inner]
     return _finish(blocks, order, 8, target, 4096)
+
+
+def _cluster_size(row_bytes: int, target: Target) -> int:
+    """CTAs that hold a row in their registers together; 1 when one CTA or a loop does better."""
+    padded = next_power_of_2(row_bytes)
+    if padded > target.max_ctas * _MOST_CLUSTER_ROW_BYTES:
+        return 1
+    return max(min(padded // _CLUSTER_ROW_BYTES, target.max_ctas), 1)
 
 
 def _cut_rows(

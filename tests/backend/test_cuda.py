@@ -297,6 +297,13 @@ def test_launch_passes_every_slot(fake, device):
     assert second[0] == pack_pointer(77)
 
 
+def test_clusters_multiply_the_grid(fake, device):
+    kernel = device.load(b"", "k", 128, 64, 4)
+    slots = make_slots(pack_pointer(0), pack_scalar(2.5, dtypes.float32))
+    device.launch(kernel, (3, 2, 1), slots, 10)
+    assert fake.launches[0][0] == [12, 2, 1, 128, 1, 1, 64]
+
+
 def test_an_empty_grid_launches_nothing(fake, device):
     kernel = device.load(b"", "k", 128, 0)
     device.launch(kernel, (0, 1, 1), make_slots(pack_pointer(0)), 0)

@@ -10,7 +10,8 @@ from lazyblock.backend.compile import compile_program
 from lazyblock.backend.devices import get_device
 from lazyblock.backend.llvm.emulated import EmulatedEmitter
 from lazyblock.backend.llvm.layout import LinearLayout
-from lazyblock.backend.llvm.nvptx_shared import SharedMemory, Slot
+from lazyblock.backend.llvm.nvptx_barriers import SharedAccess
+from lazyblock.backend.llvm.nvptx_shared import SharedMemory
 from lazyblock.backend.runtime.device import pack_pointer, pack_scalar
 from lazyblock.backend.runtime.emulated import ARCHITECTURES
 from lazyblock.errors import DeviceError, SanitizerError
@@ -251,11 +252,8 @@ def test_a_dropped_barrier_on_global_memory_changes_the_result(monkeypatch):
 
 
 def test_a_slot_written_while_others_read_it_is_a_race(monkeypatch):
-    def first_slot(memory, nbytes):
-        memory.sizes[0] = max(memory.sizes[0], nbytes)
-        return Slot(memory, 0, "@smem")
-
-    monkeypatch.setattr(SharedMemory, "open_slot", first_slot)
+    monkeypatch.setattr(SharedMemory, "_busy", lambda self, crosses_ctas: [])
+    monkeypatch.setattr(SharedAccess, "conflicts", lambda self, other: not other.is_write)
     message = fail(row_softmax(), r"race: write of 4 bytes .* no barrier after thread \d+'s\.")
     assert "read" in message
 
@@ -267,7 +265,9 @@ def test_two_writers_of_a_byte_are_a_race(monkeypatch):
 
 def test_too_little_shared_memory_is_out_of_bounds(monkeypatch):
     open_slot = SharedMemory.open_slot
-    monkeypatch.setattr(SharedMemory, "open_slot", lambda m, nbytes: open_slot(m, nbytes // 2))
+    monkeypatch.setattr(
+        SharedMemory, "open_slot", lambda m, nbytes, c: open_slot(m, nbytes // 2, c)
+    )
     fail(transpose_values(), "out-of-bounds write .* bytes of shared memory")
 
 

@@ -12,7 +12,8 @@ def emulate(program, arguments, grid=(1, 1, 1), arch="sm_90a", compile=compile_b
     """Run every instance of `grid`; arrays are updated in place."""
     device = get_device(f"emulated:{arch}")
     kernel = compile(program, device.target)
-    loaded = device.load(kernel.image, kernel.name, kernel.num_threads, kernel.shared_bytes)
+    frame = kernel.num_threads, kernel.shared_bytes, kernel.num_ctas
+    loaded = device.load(kernel.image, kernel.name, *frame)
     slots, buffers = bytearray(), []
     for parameter, argument in zip(program.parameters, arguments, strict=True):
         if isinstance(argument, np.ndarray):

@@ -78,7 +78,7 @@ def vector_add(x, y, out, n):
     tl.store(out + offs, x_values + y_values, mask=mask)
 
 
-# launch: vector_add[(4, 1, 1)](x, y, out, n, num_warps=4, num_stages=1)
+# launch: vector_add[(4, 1, 1)](x, y, out, n, num_warps=4, num_ctas=1, num_stages=1)
 """
     )
 

@@ -16,7 +16,7 @@ from string import Template
 
 from lazyblock.backend.llvm.emit import Typed
 from lazyblock.backend.llvm.nvptx import NvptxKernel, emit_nvptx, parameter_type
-from lazyblock.backend.llvm.nvptx_thread import SHARED_POINTER, ThreadEmitter
+from lazyblock.backend.llvm.nvptx_thread import CLUSTER_POINTER, SHARED_POINTER, ThreadEmitter
 from lazyblock.backend.llvm.types import element_nbytes
 from lazyblock.source import UNKNOWN
 from lazyblock.target import Target
@@ -25,14 +25,18 @@ from lazyblock.tiler.printer import Names, name_values, print_op
 from lazyblock.tiler.types import Element
 
 EMULATED_LEVEL = 1  # of LLVM's optimiser; the least that splits coroutines
-MOST_THREADS = 2048  # moments in shared memory are numbered: epoch * MOST_THREADS + thread
+MOST_THREADS = 8192  # moments in shared memory are numbered: epoch * MOST_THREADS + thread
+SHARED_GAP = 256  # bytes behind the shared memory of a CTA that nobody may touch
 
 CONTEXT = (
     *("handles", "waiting", "published", "received"),  # arrays with one entry per thread
+    "cta_threads",
     *("program_x", "program_y", "program_z", "num_x", "num_y", "num_z"),
     *("ranges", "num_ranges"),  # pairs of addresses: the global memory that may be accessed
     *("shadow", "shared_bytes"),  # per shared byte: moment and site of a write and of two reads
-    *("program_start", "epoch_start"),  # moments: start of the program instance, last barrier
+    *("shared_stride", "cluster_bytes"),  # from one CTA's shared memory to the next one's; of all
+    *("program_start", "epochs", "cluster_start"),  # moments: start of the program instance,
+    "is_started",  # last barrier of each CTA and of the cluster; whether all CTAs are known to run
     *("fault", "thread", "address", "nbytes", "site", "other", "other_site"),  # what went wrong
 )
 SHADOW_FIELDS = 6
@@ -46,6 +50,7 @@ class Fault(enum.IntEnum):
     SHARED_BOUNDS = 3
     UNWRITTEN = 4
     RACE = 5
+    UNSTARTED = 6
 
 
 def emit_emulated(program: Program, target: Target) -> NvptxKernel:
@@ -67,10 +72,13 @@ class EmulatedEmitter(ThreadEmitter):
 
     # --- the frame -------------------------------------------------------------------------------
 
-    def start(self) -> None:
+    def start(self, num_threads: int, num_ctas: int) -> None:
         for text in _PROLOGUE:
             self.line(text)
-        super().start()
+        super().start(num_threads, num_ctas)
+
+    def shared_base(self) -> str:
+        return self.call(SHARED_POINTER, self._use("shared_base"))
 
     def finish(self) -> None:
         self.branch("finished")
@@ -86,7 +94,8 @@ class EmulatedEmitter(ThreadEmitter):
         return self.function(signature, "presplitcoroutine nounwind ")
 
     def shared_array(self, nbytes: int, align: int) -> str:
-        return f"@smem = addrspace(3) global [{nbytes} x i8] zeroinitializer, align {align}\n"
+        size = self.num_ctas * (nbytes + SHARED_GAP)
+        return f"@smem = addrspace(3) global [{size} x i8] zeroinitializer, align {align}\n"
 
     def call(self, result: str, function: str, *arguments: Typed, attributes: str = "") -> str:
         if function in _REPLACEMENTS:
@@ -97,6 +106,15 @@ class EmulatedEmitter(ThreadEmitter):
 
     def barrier(self) -> None:
         self._meet("barrier")
+
+    def cluster_barrier(self) -> None:
+        self._meet("cluster barrier")
+
+    def announce_start(self) -> None:
+        pass
+
+    def await_start(self) -> None:
+        self._meet("cluster start")
 
     def exchange(self, word: str, mask: int) -> str:
         self.call("void", self._use("publish"), ("i32", word))
@@ -129,7 +147,10 @@ class EmulatedEmitter(ThreadEmitter):
     def _check(self, verb: str, element: Element, width: int, address: str, align: int) -> None:
         """End the thread where the access is not allowed."""
         type, _, pointer = address.rpartition(" ")
-        space = "shared" if type == SHARED_POINTER else "global"
+        space = {SHARED_POINTER: "shared", CLUSTER_POINTER: "cluster"}.get(type, "global")
+        if space != "global":
+            for name in ("shared_base", "check_bytes"):
+                self._use(name)
         is_allowed = self.call(
             "i1",
             self._use(f"check_{space}"),
@@ -219,7 +240,7 @@ _EPILOGUE = {
     ),
 }
 
-_GLOBALS = """\
+_GLOBALS = Template("""\
 @lazyblock.context = global ptr null
 @lazyblock.thread = global i64 0
 define internal i64 @lazyblock.get(i64 %field) alwaysinline {
@@ -240,7 +261,13 @@ define internal ptr @lazyblock.entry(i64 %field, i64 %number) alwaysinline {
   %place = getelementptr i64, ptr %array, i64 %number
   ret ptr %place
 }
-"""
+define internal i64 @lazyblock.own_cta() alwaysinline {
+  %thread = load i64, ptr @lazyblock.thread
+  %size = call i64 @lazyblock.get(i64 $cta_threads)
+  %number = udiv i64 %thread, %size
+  ret i64 %number
+}
+""").substitute(_NUMBERS)
 
 # LLVM calls this to round to bfloat16 where the host has no instruction for it
 _TO_BFLOAT = """\
@@ -329,13 +356,15 @@ define internal i32 @lazyblock.{name}() alwaysinline {{
   ret i32 %narrow
 }}
 """
-_THREAD_INDEX = """\
-define internal i32 @lazyblock.thread_index() alwaysinline {
+_PLACE = Template("""\
+define internal i32 @lazyblock.$name() alwaysinline {
   %thread = load i64, ptr @lazyblock.thread
-  %narrow = trunc i64 %thread to i32
+  %cta.threads = call i64 @lazyblock.get(i64 $cta_threads)
+  %number = $opcode i64 %thread, %cta.threads
+  %narrow = trunc i64 %number to i32
   ret i32 %narrow
 }
-"""
+""")
 _ARRIVE = Template("""\
 define internal void @lazyblock.arrive(ptr %site) alwaysinline {
   %thread = load i64, ptr @lazyblock.thread
@@ -360,6 +389,30 @@ define internal i32 @lazyblock.receive(i32 %mask) alwaysinline {
   %place = call ptr @lazyblock.entry(i64 $received, i64 %partner)
   %value = load i32, ptr %place
   ret i32 %value
+}
+""")
+# the memory of the CTAs lies one behind the other
+_SHARED_BASE = Template("""\
+define internal ptr addrspace(3) @lazyblock.shared_base() alwaysinline {
+  %wide = call i64 @lazyblock.own_cta()
+  %stride = call i64 @lazyblock.get(i64 $shared_stride)
+  %offset = mul i64 %stride, %wide
+  %base = getelementptr i8, ptr addrspace(3) @smem, i64 %offset
+  ret ptr addrspace(3) %base
+}
+""")
+_MAP_SHARED = Template("""\
+define internal ptr addrspace(7) @lazyblock.map_shared(
+    ptr addrspace(3) %pointer, i32 %rank) alwaysinline {
+  %own = call i64 @lazyblock.own_cta()
+  %wide = zext i32 %rank to i64
+  %ctas = sub i64 %wide, %own
+  %stride = call i64 @lazyblock.get(i64 $shared_stride)
+  %offset = mul i64 %stride, %ctas
+  %address = ptrtoint ptr addrspace(3) %pointer to i64
+  %moved = add i64 %address, %offset
+  %place = inttoptr i64 %moved to ptr addrspace(7)
+  ret ptr addrspace(7) %place
 }
 """)
 _RECIPROCAL = """\
@@ -406,12 +459,46 @@ right:
 """)
 
 # the same for shared memory; then every byte is checked against what was done to it before
-_CHECK_SHARED = Template("""\
+_CHECK_SHARED = """\
 define internal i1 @lazyblock.check_shared(
     ptr addrspace(3) %pointer, i64 %nbytes, i64 %align, i1 %is.write, ptr %site) noinline {
-entry:
   %address = ptrtoint ptr addrspace(3) %pointer to i64
-  %base = ptrtoint ptr addrspace(3) @smem to i64
+  %own = call ptr addrspace(3) @lazyblock.shared_base()
+  %base = ptrtoint ptr addrspace(3) %own to i64
+  %is.right = call i1 @lazyblock.check_bytes(
+      i64 %address, i64 %base, i64 %nbytes, i64 %align, i1 %is.write, ptr %site)
+  ret i1 %is.right
+}
+"""
+# other CTAs' memory: the base is that of the CTA that the address lies in, which must be running
+_CHECK_CLUSTER = Template("""\
+define internal i1 @lazyblock.check_cluster(
+    ptr addrspace(7) %pointer, i64 %nbytes, i64 %align, i1 %is.write, ptr %site) noinline {
+  %address = ptrtoint ptr addrspace(7) %pointer to i64
+  %is.started = call i64 @lazyblock.get(i64 $is_started)
+  %is.early = icmp eq i64 %is.started, 0
+  br i1 %is.early, label %wrong, label %check
+check:
+  %start = ptrtoint ptr addrspace(3) @smem to i64
+  %offset = sub i64 %address, %start
+  %stride = call i64 @lazyblock.get(i64 $shared_stride)
+  %total = call i64 @lazyblock.get(i64 $cluster_bytes)
+  %is.inside = icmp ult i64 %offset, %total
+  %inside = urem i64 %offset, %stride
+  %from.start = select i1 %is.inside, i64 %inside, i64 %stride
+  %base = sub i64 %address, %from.start
+  %is.right = call i1 @lazyblock.check_bytes(
+      i64 %address, i64 %base, i64 %nbytes, i64 %align, i1 %is.write, ptr %site)
+  ret i1 %is.right
+wrong:
+  call void @lazyblock.report(i64 $unstarted, i64 %address, i64 %nbytes, ptr %site)
+  ret i1 false
+}
+""")
+_CHECK_BYTES = Template("""\
+define internal i1 @lazyblock.check_bytes(
+    i64 %address, i64 %base, i64 %nbytes, i64 %align, i1 %is.write, ptr %site) noinline {
+entry:
   %first = sub i64 %address, %base
   %end = add i64 %first, %nbytes
   %mask = sub i64 %align, 1
@@ -423,10 +510,13 @@ measure:
   %is.above = icmp sge i64 %first, 0
   %is.below = icmp sle i64 %end, %size
   %is.inside = and i1 %is.above, %is.below
+  %start = ptrtoint ptr addrspace(3) @smem to i64
+  %first.byte = sub i64 %address, %start
+  %end.byte = add i64 %first.byte, %nbytes
   br i1 %is.inside, label %loop, label %wrong
 loop:
-  %byte = phi i64 [ %first, %measure ], [ %following, %touch ]
-  %is.more = icmp slt i64 %byte, %end
+  %byte = phi i64 [ %first.byte, %measure ], [ %following, %touch ]
+  %is.more = icmp slt i64 %byte, %end.byte
   br i1 %is.more, label %touch, label %right
 touch:
   %found = call i64 @lazyblock.touch(i64 %byte, i1 %is.write, ptr %site)
@@ -446,7 +536,9 @@ entry:
   %writer = call ptr @lazyblock.entry(i64 $shadow, i64 %index)
   %reader = getelementptr i64, ptr %writer, i64 2
   %second = getelementptr i64, ptr %writer, i64 4
-  %start = call i64 @lazyblock.get(i64 $epoch_start)
+  %cta = call i64 @lazyblock.own_cta()
+  %epoch = call ptr @lazyblock.entry(i64 $epochs, i64 %cta)
+  %start = load i64, ptr %epoch
   %thread = load i64, ptr @lazyblock.thread
   %now = add i64 %start, %thread
   %is.written = call i1 @lazyblock.conflicts(ptr %writer, i64 %start, i64 %now)
@@ -484,8 +576,16 @@ define internal i1 @lazyblock.conflicts(ptr %record, i64 %start, i64 %now) alway
 entry:
   %moment = load i64, ptr %record
   %is.recent = icmp uge i64 %moment, %start
+  %cluster.start = call i64 @lazyblock.get(i64 $cluster_start)
+  %is.unordered = icmp uge i64 %moment, %cluster.start
+  %cta.threads = call i64 @lazyblock.get(i64 $cta_threads)
+  %thread = urem i64 %moment, $most_threads
+  %cta = udiv i64 %thread, %cta.threads
+  %own.cta = call i64 @lazyblock.own_cta()
+  %is.near = icmp eq i64 %cta, %own.cta
+  %is.open = select i1 %is.near, i1 %is.recent, i1 %is.unordered
   %is.other = icmp ne i64 %moment, %now
-  %conflicts = and i1 %is.recent, %is.other
+  %conflicts = and i1 %is.open, %is.other
   br i1 %conflicts, label %keep, label %done
 keep:
   %site.place = getelementptr i64, ptr %record, i64 1
@@ -501,9 +601,14 @@ done:
 _REGISTERS = {
     **{f"program_id.{axis}": f"program_{axis}" for axis in "xyz"},
     **{f"num_programs.{axis}": f"num_{axis}" for axis in "xyz"},
+    **{f"cluster_id.{axis}": f"program_{axis}" for axis in "xyz"},
+    **{f"num_clusters.{axis}": f"num_{axis}" for axis in "xyz"},
 }
 _FUNCTIONS: Mapping[str, str] = {
-    "lazyblock.thread_index": _THREAD_INDEX,
+    "lazyblock.thread_index": _PLACE.substitute(_NUMBERS, name="thread_index", opcode="urem"),
+    "lazyblock.cta_rank": _PLACE.substitute(_NUMBERS, name="cta_rank", opcode="udiv"),
+    "lazyblock.shared_base": _SHARED_BASE.substitute(_NUMBERS),
+    "lazyblock.map_shared": _MAP_SHARED.substitute(_NUMBERS),
     **{
         f"lazyblock.{name}": _FIELD.format(name=name, number=_NUMBERS[field])
         for name, field in _REGISTERS.items()
@@ -512,7 +617,11 @@ _FUNCTIONS: Mapping[str, str] = {
     "lazyblock.publish": _PUBLISH.substitute(_NUMBERS),
     "lazyblock.receive": _RECEIVE.substitute(_NUMBERS),
     "lazyblock.check_global": _CHECK_GLOBAL.substitute(_NUMBERS),
-    "lazyblock.check_shared": _CHECK_SHARED.substitute(_NUMBERS, shadow_fields=SHADOW_FIELDS),
+    "lazyblock.check_shared": _CHECK_SHARED,
+    "lazyblock.check_cluster": _CHECK_CLUSTER.substitute(_NUMBERS),
+    "lazyblock.check_bytes": _CHECK_BYTES.substitute(
+        _NUMBERS, shadow_fields=SHADOW_FIELDS, most_threads=MOST_THREADS
+    ),
     "lazyblock.reciprocal": _RECIPROCAL,
 }
 _REPLACEMENTS = {"llvm.nvvm.rcp.approx.ftz.f": "reciprocal"}  # near enough for what corrects it

@@ -30,12 +30,13 @@ from lazyblock.tiler.types import Element, PointerType, int1
 
 @dataclass(frozen=True)
 class NvptxKernel:
-    """A kernel's LLVM module and how to launch it."""
+    """A kernel's LLVM module and how to launch it; threads and shared memory are those of a CTA."""
 
     llvm: str
     name: str
     num_threads: int
     shared_bytes: int
+    num_ctas: int
 
 
 def emit_nvptx(
@@ -52,14 +53,21 @@ def emit_nvptx(
             f"Program '{program.name}' wants {num_threads} threads, {target.arch} has "
             f"{target.max_threads}."
         )
+    if program.num_ctas > target.max_ctas:
+        raise OutOfResourcesError(
+            f"Program '{program.name}' wants clusters of {program.num_ctas} CTAs, "
+            f"{target.arch} runs at most {target.max_ctas}."
+        )
     infos = analyse(program)
     emitter = emitter or ThreadEmitter()
     roots = RootFinder(parameter.value for parameter in program.parameters)
     barriers = Barriers(emitter, roots)
     code = BlockCode(emitter, target, LayoutPlan(program, infos), infos, barriers)
-    emitter.start()
+    emitter.start(num_threads, program.num_ctas)
+    barriers.start()
     _bind_parameters(code, program)
     _emit_region(code, program.body)
+    barriers.await_start()
     emitter.finish()
     if code.shared.nbytes > target.shared_bytes:
         raise OutOfResourcesError(
@@ -69,7 +77,7 @@ def emit_nvptx(
     name = re.sub(r"\W", "_", program.name, flags=re.ASCII)
     kernel = emitter.kernel(name, _parameters(program, roots), num_threads)
     parts = [code.shared.definitions(), kernel, emitter.surroundings()]
-    return NvptxKernel("\n".join(parts), name, num_threads, code.shared.nbytes)
+    return NvptxKernel("\n".join(parts), name, num_threads, code.shared.nbytes, program.num_ctas)
 
 
 # --- the kernel's frame --------------------------------------------------------------------------
@@ -166,15 +174,17 @@ def _emit_loop(code: BlockCode, op: ops.For) -> None:
     lower, upper, step = map(code.scalar, (op.lower, op.upper, op.step))
     kind = op.lower.type.scalar
     types = _register_types(carried, layouts)
-    before = code.barriers.state
     start = list(zip(types, started, strict=True))
-    with emitter.loop(value_type(kind), lower, upper, step, start) as loop, code.scope():
+    with (
+        code.barriers.loop(),
+        emitter.loop(value_type(kind), lower, upper, step, start) as loop,
+        code.scope(),
+    ):
         code.hold(index, code.plan.home(index), [loop.index])
         _hold_flat(code, carried, layouts, loop.carried)
         _emit_region(code, op.body)
         loop.following = _flatten(code, op.body.terminator.operands_flat, layouts)
-        code.barriers.end_iteration(op.body)
-    code.barriers.state = before.joined(code.barriers.state)
+        code.barriers.end_iteration()
     _hold_flat(code, op.results, layouts, loop.carried)
 
 
@@ -191,7 +201,9 @@ def _emit_branches(code: BlockCode, op: ops.If) -> None:
         code.barriers.state = before
         with code.scope():
             _emit_region(code, region)
-            ends.append((_flatten(code, region.terminator.operands_flat, layouts), emitter.label))
+            registers = _flatten(code, region.terminator.operands_flat, layouts)
+            code.barriers.await_start()
+            ends.append((registers, emitter.label))
         touched = touched.joined(code.barriers.state)
         emitter.branch(after)
     code.barriers.state = touched

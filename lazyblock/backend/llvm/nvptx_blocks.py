@@ -15,9 +15,10 @@ from typing import Any
 
 from lazyblock.backend.llvm.layout import LinearLayout, flatten_coordinates, unflatten_index
 from lazyblock.backend.llvm.nvptx_barriers import Barriers
+from lazyblock.backend.llvm.nvptx_convert import convert_layout
 from lazyblock.backend.llvm.nvptx_division import emit_divisions
 from lazyblock.backend.llvm.nvptx_layouts import LayoutPlan, backward
-from lazyblock.backend.llvm.nvptx_shared import SharedMemory, convert_layout
+from lazyblock.backend.llvm.nvptx_shared import SharedMemory
 from lazyblock.backend.llvm.nvptx_thread import (
     GLOBAL_POINTER,
     ThreadEmitter,
@@ -54,7 +55,7 @@ class BlockCode:
         self.plan = plan
         self.infos = infos
         self.barriers = barriers
-        self.shared = SharedMemory(emitter, barriers)
+        self.shared = SharedMemory(emitter, barriers, target.shared_bytes)
         self._scopes: list[dict[Value, list[tuple[LinearLayout, Registers]]]] = [{}]
 
     # --- what is held ----------------------------------------------------------------------------
@@ -138,9 +139,9 @@ class BlockCode:
         op: Any = value.owner
         match op:
             case ops.ProgramId():
-                return [self.emitter.ask(f"program_id.{_AXES[op.axis]}")]
+                return [self.emitter.program_id(_AXES[op.axis])]
             case ops.NumPrograms():
-                return [self.emitter.ask(f"num_programs.{_AXES[op.axis]}")]
+                return [self.emitter.num_programs(_AXES[op.axis])]
             case ops.Constant():
                 return [constant_text(op.value, op.type.scalar)] * layout.num_registers
             case ops.Splat():

@@ -235,7 +235,7 @@ class _Anchors:
 
     def __init__(self, program: Program, infos: Infos) -> None:
         self._infos = infos
-        self._num_warps = program.num_warps
+        self._num_warps = program.num_warps * program.num_ctas  # CTA bits above the warps of one
         self._accesses: dict[Shape, list[Access]] = {}
         self._reduced_axes: dict[Shape, set[int]] = {}
         self._layouts: dict[tuple[Shape, int], LinearLayout] = {}

@@ -1,7 +1,8 @@
 """Reductions along one axis of a block: in each thread, across a warp's lanes, across warps.
 
 In a thread, registers combine as a tree; lanes exchange by butterfly shuffles; warps leave their
-partial results in shared memory, and after one barrier every thread combines those it needs. So all
+partial results in shared memory, and after one barrier every thread combines those it needs. The
+CTAs of a cluster do the same with one partial result per CTA, left in the memory of all. So all
 threads get the result, in a layout that is the operand's without the axis. Elements always combine
 with the lower one on the left, so all threads compute the same bits.
 """
@@ -12,7 +13,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from lazyblock.backend.llvm.layout import LinearLayout, flatten_coordinates
+from lazyblock.backend.llvm.layout import LANE_BITS, LinearLayout, flatten_coordinates
 from lazyblock.backend.llvm.nvptx_blocks import BlockCode, Registers
 from lazyblock.backend.llvm.nvptx_layouts import VECTOR_BYTES
 from lazyblock.backend.llvm.nvptx_shared import Slot
@@ -108,24 +109,41 @@ def _choose(reduction: _Reduction, condition: str, on_true: Row, on_false: Row) 
 
 
 def _reduce_warps(reduction: _Reduction, rows: list[Row]) -> list[Row]:
-    """Every element of the result has a place with one number per warp along the axis."""
-    partials = _Partials(reduction)
-    slot = reduction.code.shared.open_slot(partials.nbytes)
+    """Across the warps of each CTA, then across the CTAs of the cluster."""
+    axis, bases = reduction.op.axis, reduction.source.warp
+    bits = sorted((n for n, basis in enumerate(bases) if basis[axis]), key=lambda n: bases[n][axis])
+    num_local = len(bases) - reduction.code.emitter.cta_bits
+    for crosses_ctas in (False, True):
+        chosen = tuple(bit for bit in bits if (bit >= num_local) == crosses_ctas)
+        if chosen:
+            rows = _exchange(_Partials(reduction, chosen, crosses_ctas), rows)
+    return rows
+
+
+def _exchange(partials: _Partials, rows: list[Row]) -> list[Row]:
+    reduction = partials.reduction
+    slot = reduction.code.shared.open_slot(partials.nbytes, partials.crosses_ctas)
     partials.write(slot, rows)
     slot.publish()
     return [reduction.combine_tree(gathered) for gathered in partials.read(slot)]
 
 
 class _Partials:
-    """Arrays in shared memory, one per value, indexed [element of the result, warp]."""
+    """Arrays in shared memory, one per value, indexed [element of the result, place].
 
-    def __init__(self, reduction: _Reduction) -> None:
-        self._reduction = reduction
+    An element has a place per combination of the warp bits that are exchanged. Where these tell
+    CTAs apart, every CTA gets a copy: of the threads that hold an element, each writes to another.
+    """
+
+    def __init__(
+        self, reduction: _Reduction, warp_bits: tuple[int, ...], crosses_ctas: bool
+    ) -> None:
+        self.reduction = reduction
+        self.crosses_ctas = crosses_ctas
+        self._emitter = reduction.code.emitter
         self._result = reduction.result
-        axis = reduction.op.axis
-        self._warp_bits = [n for n, basis in enumerate(reduction.source.warp) if basis[axis]]
-        self._warp_bits.sort(key=lambda n: reduction.source.warp[n][axis])
-        self.num_partials = 1 << len(self._warp_bits)
+        self._warp_bits = warp_bits
+        self.num_partials = 1 << len(warp_bits)
         self._offsets, self.nbytes = [], 0
         size = self.num_partials * math.prod(self._result.shape)
         for element in reduction.elements:
@@ -133,28 +151,54 @@ class _Partials:
             self.nbytes += -(-size * element_nbytes(element) // VECTOR_BYTES) * VECTOR_BYTES
 
     def write(self, slot: Slot, rows: list[Row]) -> None:
-        """Each warp's partials, from the first thread that has them."""
-        emitter, elements = self._reduction.code.emitter, self._reduction.elements
+        """Each warp's (or CTA's) partials, from the first thread that has them."""
         lane_weights, warp_weights = self._weights()
         for number, bit in enumerate(self._warp_bits):
             warp_weights[bit] = 1 << number
-        index = emitter.sum_thread_bits(lane_weights + warp_weights)
-        _, lane_mask, warp_mask = self._result.replica_masks()
-        warp_mask &= ~sum(1 << bit for bit in self._warp_bits)
-        with emitter.when(emitter.is_first_replica(lane_mask, warp_mask)):
-            for constant, row in zip(self._constants(), rows, strict=True):
-                for element, offset, value in zip(elements, self._offsets, row, strict=True):
-                    slot.store(element, value, slot.address(offset, element, index, constant))
+        index = self._emitter.sum_thread_bits(lane_weights + warp_weights)
+        masks = self._replica_masks()
+        copies = [slot]
+        if self.crosses_ctas:
+            spare = _bits_of(masks[0])[: self._emitter.cta_bits]
+            copies = self._copies(slot, spare)
+            masks = masks[0] & ~sum(1 << bit for bit in spare), masks[1]
+        with self._emitter.when(self._emitter.is_first_replica(*masks)):
+            for copy in copies:
+                self._write_rows(copy, index, rows)
+
+    def _replica_masks(self) -> tuple[int, int]:
+        """Lane and warp bits of threads that repeat others' partials for the same memory."""
+        cta_bits = 0 if self.crosses_ctas else self._emitter.cta_bits
+        _, lane_mask, warp_mask = self._result.local_replica_masks(cta_bits)
+        return lane_mask, warp_mask & ~sum(1 << bit for bit in self._warp_bits)
+
+    def _copies(self, slot: Slot, lane_bits: list[int]) -> list[Slot]:
+        """The slots that a thread writes to; its `lane_bits` tell it which CTA's come first."""
+        weights = [0] * (LANE_BITS + len(self._result.warp))
+        for number, bit in enumerate(lane_bits):
+            weights[bit] = 1 << number
+        first = self._emitter.sum_thread_bits(weights)
+        step, copies = 1 << len(lane_bits), []
+        for rank in range(0, self._emitter.num_ctas, step):
+            own = self._emitter.combine_bits(first, str(rank), True) if rank else first
+            copies.append(slot.of_cta(own))
+        return copies
+
+    def _write_rows(self, slot: Slot, index: str, rows: list[Row]) -> None:
+        for constant, row in zip(self._constants(), rows, strict=True):
+            places = zip(self.reduction.elements, self._offsets, row, strict=True)
+            for element, offset, value in places:
+                slot.store(element, [value], slot.address(offset, element, index, constant))
 
     def read(self, slot: Slot) -> list[list[Row]]:
-        """For each register of the result: the rows of all warps, in order."""
+        """For each register of the result: the rows of all places, in order."""
         lane_weights, warp_weights = self._weights()
-        index = self._reduction.code.emitter.sum_thread_bits(lane_weights + warp_weights)
+        index = self._emitter.sum_thread_bits(lane_weights + warp_weights)
         gathered = []
         for constant in self._constants():
             columns = [
                 self._read_column(slot, element, offset, index, constant)
-                for element, offset in zip(self._reduction.elements, self._offsets, strict=True)
+                for element, offset in zip(self.reduction.elements, self._offsets, strict=True)
             ]
             gathered.append(list(zip(*columns, strict=True)))
         return gathered
@@ -180,3 +224,7 @@ class _Partials:
 
     def _place(self, coordinates: tuple[int, ...]) -> int:
         return flatten_coordinates(self._result.shape, coordinates) * self.num_partials
+
+
+def _bits_of(mask: int) -> list[int]:
+    return [bit for bit in range(mask.bit_length()) if mask >> bit & 1]

@@ -13,13 +13,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from lazyblock.backend.llvm.emit import Emitter
-from lazyblock.backend.llvm.layout import LANE_BITS
+from lazyblock.backend.llvm.layout import LANE_BITS, bit_count
 from lazyblock.backend.llvm.types import llvm_scalar, llvm_type, memory_type
 from lazyblock.tiler.ir import Op
 from lazyblock.tiler.types import Element, PointerType, ScalarType, int1
 
 GLOBAL_POINTER = "ptr addrspace(1)"
 SHARED_POINTER = "ptr addrspace(3)"
+CLUSTER_POINTER = "ptr addrspace(7)"  # shared memory of any CTA of the cluster
 
 _SPECIAL_REGISTER = """\
 declare i32 @llvm.nvvm.read.ptx.sreg.{register}()
@@ -42,10 +43,43 @@ define internal void @lazyblock.barrier() alwaysinline convergent nounwind {
   ret void
 }
 """
+_CLUSTER_BARRIER = """\
+declare void @llvm.nvvm.barrier.cluster.arrive.aligned()
+declare void @llvm.nvvm.barrier.cluster.wait.aligned()
+define internal void @lazyblock.cluster_barrier() alwaysinline convergent nounwind {
+  call void @llvm.nvvm.barrier.cluster.arrive.aligned()
+  call void @llvm.nvvm.barrier.cluster.wait.aligned()
+  ret void
+}
+"""
+_ANNOUNCE_START = """\
+declare void @llvm.nvvm.barrier.cluster.arrive.relaxed.aligned()
+define internal void @lazyblock.announce_start() alwaysinline convergent nounwind {
+  call void @llvm.nvvm.barrier.cluster.arrive.relaxed.aligned()
+  ret void
+}
+"""
+_AWAIT_START = """\
+define internal void @lazyblock.await_start() alwaysinline convergent nounwind {
+  call void @llvm.nvvm.barrier.cluster.wait.aligned()
+  ret void
+}
+"""
+_MAP_SHARED = f"""\
+declare {CLUSTER_POINTER} @llvm.nvvm.mapa.shared.cluster({SHARED_POINTER}, i32)
+define internal {CLUSTER_POINTER} @lazyblock.map_shared(
+    {SHARED_POINTER} %address, i32 %rank) alwaysinline nounwind {{
+  %r = call {CLUSTER_POINTER} @llvm.nvvm.mapa.shared.cluster({SHARED_POINTER} %address, i32 %rank)
+  ret {CLUSTER_POINTER} %r
+}}
+"""
 _REGISTERS = {
     "lazyblock.thread_index": "tid.x",
     **{f"lazyblock.program_id.{axis}": f"ctaid.{axis}" for axis in "xyz"},
     **{f"lazyblock.num_programs.{axis}": f"nctaid.{axis}" for axis in "xyz"},
+    **{f"lazyblock.cluster_id.{axis}": f"clusterid.{axis}" for axis in "xyz"},
+    **{f"lazyblock.num_clusters.{axis}": f"nclusterid.{axis}" for axis in "xyz"},
+    "lazyblock.cta_rank": "cluster.ctarank",
 }
 THREAD_FUNCTIONS: Mapping[str, str] = {
     **{
@@ -54,6 +88,10 @@ THREAD_FUNCTIONS: Mapping[str, str] = {
     },
     "lazyblock.shuffle_xor": _SHUFFLE,
     "lazyblock.barrier": _BARRIER,
+    "lazyblock.cluster_barrier": _CLUSTER_BARRIER,
+    "lazyblock.announce_start": _ANNOUNCE_START,
+    "lazyblock.await_start": _AWAIT_START,
+    "lazyblock.map_shared": _MAP_SHARED,
 }
 
 
@@ -76,11 +114,24 @@ class ThreadEmitter(Emitter):
         super().__init__()
         self._functions = functions
         self._thread_index = ""
+        self.num_ctas = 1
         self.op: Op | None = None  # what is being emitted
 
-    def start(self) -> None:
-        """Begin the kernel: reads the thread's index, which everything may use."""
+    def start(self, num_threads: int, num_ctas: int) -> None:
+        """Begin the kernel of CTAs of `num_threads`, clusters of `num_ctas`.
+
+        Reads the thread's index in the cluster, which everything may use.
+        """
+        self.num_ctas = num_ctas
         self._thread_index = self.ask("thread_index")
+        if num_ctas > 1:
+            first = self.value(f"mul i32 {self.ask('cta_rank')}, {num_threads}")
+            self._thread_index = self.combine_bits(first, self._thread_index, True)
+
+    @property
+    def cta_bits(self) -> int:
+        """How many of the warp bits, the highest, number the CTAs of a cluster."""
+        return bit_count(self.num_ctas)
 
     def finish(self) -> None:
         """End the kernel's code."""
@@ -89,7 +140,14 @@ class ThreadEmitter(Emitter):
     def kernel(self, name: str, parameters: Sequence[str], num_threads: int) -> str:
         """The kernel's text."""
         signature = f"ptx_kernel void @{name}({', '.join(parameters)})"
-        return self.function(signature, f'nounwind "nvvm.reqntid"="{num_threads}" ')
+        attributes = f'nounwind "nvvm.reqntid"="{num_threads}" '
+        if self.num_ctas > 1:
+            attributes += f'"nvvm.cluster_dim"="{self.num_ctas},1,1" '
+        return self.function(signature, attributes)
+
+    def shared_base(self) -> str:
+        """Address of the CTA's shared memory."""
+        return "@smem"
 
     def shared_array(self, nbytes: int, align: int) -> str:
         """The definition of @smem, the program's shared memory."""
@@ -106,8 +164,33 @@ class ThreadEmitter(Emitter):
         return self.call("i32", self._use(name))
 
     def barrier(self) -> None:
-        """Wait for all threads of the program."""
+        """Wait for all threads of the CTA."""
         self.call("void", self._use("barrier"))
+
+    def program_id(self, axis: str) -> str:
+        return self.ask(f"{'cluster' if self.num_ctas > 1 else 'program'}_id.{axis}")
+
+    def num_programs(self, axis: str) -> str:
+        return self.ask(f"num_{'clusters' if self.num_ctas > 1 else 'programs'}.{axis}")
+
+    # --- clusters --------------------------------------------------------------------------------
+
+    def cluster_barrier(self) -> None:
+        """Wait for all threads of the cluster."""
+        self.call("void", self._use("cluster_barrier"))
+
+    def announce_start(self) -> None:
+        """Tell the cluster that this thread runs."""
+        self.call("void", self._use("announce_start"))
+
+    def await_start(self) -> None:
+        """Wait until all threads of the cluster have told that they run."""
+        self.call("void", self._use("await_start"))
+
+    def map_shared(self, address: str, rank: str) -> tuple[str, str]:
+        """Type and name of the address of the same place in the memory of CTA `rank`."""
+        arguments = (SHARED_POINTER, address), ("i32", rank)
+        return CLUSTER_POINTER, self.call(CLUSTER_POINTER, self._use("map_shared"), *arguments)
 
     # --- memory ----------------------------------------------------------------------------------
 

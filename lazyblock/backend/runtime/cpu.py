@@ -279,7 +279,9 @@ class CpuDevice(Device):
         window = _Window(buffer, pointer, dtype.itemsize, shape, strides, is_read_only)
         return np.asarray(window).view(dtype)
 
-    def load(self, image: bytes, name: str, num_threads: int, shared_bytes: int) -> LoadedKernel:
+    def load(
+        self, image: bytes, name: str, num_threads: int, shared_bytes: int, num_ctas: int = 1
+    ) -> LoadedKernel:
         try:
             address, library = optimize.link(image, name)
         except RuntimeError as error:

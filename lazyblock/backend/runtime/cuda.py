@@ -91,9 +91,16 @@ class CudaKernel(LoadedKernel):
     """A function of a loaded module. `log` is what the driver's compiler said."""
 
     def __init__(
-        self, name: str, function: Any, num_threads: int, shared_bytes: int, log: str
+        self,
+        name: str,
+        function: Any,
+        num_threads: int,
+        shared_bytes: int,
+        log: str,
+        num_ctas: int = 1,
     ) -> None:
         self.name = name
+        self.num_ctas = num_ctas
         self.function = function
         self.num_threads = num_threads
         self.shared_bytes = shared_bytes
@@ -294,7 +301,9 @@ class CudaDevice(Device):
 
     # --- kernels ---------------------------------------------------------------------------------
 
-    def load(self, image: bytes, name: str, num_threads: int, shared_bytes: int) -> CudaKernel:
+    def load(
+        self, image: bytes, name: str, num_threads: int, shared_bytes: int, num_ctas: int = 1
+    ) -> CudaKernel:
         """Load PTX or a cubin and find the kernel `name`.
 
         Raises: CompileError with the driver's log; OutOfResourcesError for too much shared memory.
@@ -313,7 +322,7 @@ class CudaDevice(Device):
             key = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
             reserved = driver.cuFuncSetAttribute(function, key, shared_bytes)
             self._check(reserved, f"reserve shared memory for '{name}'")
-        return CudaKernel(name, function, num_threads, shared_bytes, log)
+        return CudaKernel(name, function, num_threads, shared_bytes, log, num_ctas)
 
     def _load_module(self, image: bytes, name: str) -> tuple[Any, str]:
         option = driver.CUjit_option
@@ -361,8 +370,10 @@ class CudaDevice(Device):
             parameters = _thread.parameters[len(slots)] = _Parameters(len(slots))
         parameters.slots[:] = slots  # the driver reads them during the call
         self._last_kernel = kernel.name
+        x, y, z = grid
         answer = driver.cuLaunchKernel(
-            *(kernel.function, *grid, kernel.num_threads, 1, 1, kernel.shared_bytes),
+            *(kernel.function, x * kernel.num_ctas, y, z),
+            *(kernel.num_threads, 1, 1, kernel.shared_bytes),
             *(self._stream, parameters.address, 0),
         )
         if answer[0]:

@@ -77,8 +77,13 @@ class Device(ABC):
         """
 
     @abstractmethod
-    def load(self, image: bytes, name: str, num_threads: int, shared_bytes: int) -> LoadedKernel:
-        """Make the kernel `name` of a compiled image (host object; PTX or cubin) callable."""
+    def load(
+        self, image: bytes, name: str, num_threads: int, shared_bytes: int, num_ctas: int = 1
+    ) -> LoadedKernel:
+        """Make the kernel `name` of a compiled image (host object; PTX or cubin) callable.
+
+        num_ctas: of the cluster that runs one program instance.
+        """
 
     @abstractmethod
     def launch(self, kernel: LoadedKernel, grid: Grid, slots: bytearray, work: int) -> None:

@@ -1,10 +1,11 @@
 """GPUs that the host plays: the code that ships, run thread by thread and checked on the way.
 
 A program instance's threads run one after the other, each up to its next barrier or shuffle; when
-all of a warp (shuffle) or of the program (barrier) wait there, they go on. What a real GPU would do
-silently ends the launch with a `SanitizerError`: accesses outside the arrays that the kernel got,
-outside shared memory or of shared memory nobody wrote, two threads that touch a shared byte without
-a barrier between, and threads that wait at different places. Slow; for tests.
+all of a warp (shuffle), of a CTA (barrier) or of its cluster (cluster barrier) wait there, they go
+on. What a real GPU would do silently ends the launch with a `SanitizerError`: accesses outside the
+arrays that the kernel got, outside shared memory, of shared memory nobody wrote or of a CTA that
+may not run yet, two threads that touch a shared byte without a barrier between, and threads that
+wait at different places. Slow; for tests.
 """
 
 from __future__ import annotations
@@ -23,7 +24,13 @@ import numpy as np
 import numpy.typing as npt
 
 from lazyblock.backend.llvm import optimize
-from lazyblock.backend.llvm.emulated import CONTEXT, MOST_THREADS, SHADOW_FIELDS, Fault
+from lazyblock.backend.llvm.emulated import (
+    CONTEXT,
+    MOST_THREADS,
+    SHADOW_FIELDS,
+    SHARED_GAP,
+    Fault,
+)
 from lazyblock.backend.runtime.device import Buffer, Device, Grid, LoadedKernel, Resources
 from lazyblock.dtypes import DType
 from lazyblock.errors import LaunchError, OutOfResourcesError, SanitizerError
@@ -89,8 +96,12 @@ class _Buffers:
 class EmulatedKernel(LoadedKernel):
     """A kernel's entry, its threads, and the memory that remembers what they did."""
 
-    def __init__(self, name: str, num_threads: int, shared_bytes: int, linked: Any) -> None:
+    def __init__(
+        self, name: str, num_threads: int, shared_bytes: int, num_ctas: int, linked: Any
+    ) -> None:
         address, self._library = linked
+        cta_threads, num_threads = num_threads, num_threads * num_ctas
+        stride = shared_bytes + SHARED_GAP
         self.name = name
         self.resources = Resources(shared_bytes=shared_bytes)
         self._entry = _Entry(address)
@@ -99,13 +110,17 @@ class EmulatedKernel(LoadedKernel):
         self._waiting = np.zeros(num_threads, np.int64)
         self._published = np.zeros(num_threads, np.int64)
         self._received = np.zeros(num_threads, np.int64)
-        self._shadow = np.zeros(max(shared_bytes, 1) * SHADOW_FIELDS, np.int64)
+        self._shadow = np.zeros(stride * num_ctas * SHADOW_FIELDS, np.int64)
+        self._epochs = np.zeros(num_ctas, np.int64)
         self._context = np.zeros(len(CONTEXT), np.int64)
         self._epoch = 0
         self._place: Grid = (0, 0, 0)
-        for name in ("handles", "waiting", "published", "received", "shadow"):
+        for name in ("handles", "waiting", "published", "received", "shadow", "epochs"):
             self._set(name, getattr(self, f"_{name}").ctypes.data)
         self._set("shared_bytes", shared_bytes)
+        self._set("shared_stride", stride)
+        self._set("cluster_bytes", stride * num_ctas)
+        self._set("cta_threads", cta_threads)
 
     def run(self, grid: Grid, slots: bytes, ranges: Sequence[tuple[int, int]]) -> None:
         """Run every program instance. Raises: SanitizerError."""
@@ -125,8 +140,9 @@ class EmulatedKernel(LoadedKernel):
         self._place = place
         for axis, index in zip("xyz", place, strict=True):
             self._set(f"program_{axis}", index)
-        self._begin_epoch()
-        self._set("program_start", self._get("epoch_start"))
+        self._begin_cluster_epoch()
+        self._set("program_start", self._get("cluster_start"))
+        self._set("is_started", 0)
         threads = self._threads
         while threads.size:
             self._call(slots, threads)
@@ -137,9 +153,14 @@ class EmulatedKernel(LoadedKernel):
     def _call(self, slots: bytes | None, threads: npt.NDArray[np.int64]) -> None:
         self._entry(slots, self._context.ctypes.data, threads.ctypes.data, threads.size)
 
-    def _begin_epoch(self) -> None:
+    def _begin_epoch(self, ctas: npt.NDArray[np.bool_] | slice) -> None:
+        """What these CTAs do from now on comes after what they did before."""
         self._epoch += 1
-        self._set("epoch_start", self._epoch * MOST_THREADS)
+        self._epochs[ctas] = self._epoch * MOST_THREADS
+
+    def _begin_cluster_epoch(self) -> None:
+        self._begin_epoch(slice(None))
+        self._set("cluster_start", self._epoch * MOST_THREADS)
 
     def _get(self, name: str) -> int:
         return int(self._context[_FIELDS[name]])
@@ -155,20 +176,35 @@ class EmulatedKernel(LoadedKernel):
         if not waiting.any():
             return self._threads[:0]
         warps = waiting.reshape(-1, _WARP_SIZE)
-        strays = np.flatnonzero(warps != warps[:, :1])
-        if strays.size:
-            raise self._divergence_error(strays[0] // _WARP_SIZE * _WARP_SIZE, strays[0])
+        self._require_equal(warps)
         leaders = warps[:, 0]
         shuffling = [site for site in np.unique(leaders) if _read_text(site).startswith("shuffle")]
         is_shuffling = np.repeat(np.isin(leaders, shuffling), _WARP_SIZE)
         if is_shuffling.any():
             self._received[is_shuffling] = self._published[is_shuffling]
             return self._threads[is_shuffling]
-        strays = np.flatnonzero(leaders != leaders[0])
-        if strays.size:
-            raise self._divergence_error(0, strays[0] * _WARP_SIZE)
-        self._begin_epoch()
+        return self._meet_barrier()
+
+    def _meet_barrier(self) -> npt.NDArray[np.int64]:
+        """All threads wait at barriers or have ended: those of some CTAs, or all, may go on."""
+        ctas = self._waiting.reshape(self._epochs.size, -1)
+        self._require_equal(ctas)
+        sites = [_read_text(site) for site in ctas[:, 0]]
+        is_local = np.array([site.startswith("barrier") for site in sites])
+        if is_local.any():
+            self._begin_epoch(is_local)
+            return np.flatnonzero(np.repeat(is_local, ctas.shape[1]))
+        self._require_equal(ctas.reshape(1, -1))
+        self._set("is_started", 1)
+        if sites[0].startswith("cluster barrier"):
+            self._begin_cluster_epoch()
         return self._threads
+
+    def _require_equal(self, rows: npt.NDArray[np.int64]) -> None:
+        """All threads of a row wait at the same place."""
+        strays = np.flatnonzero(rows != rows[:, :1])
+        if strays.size:
+            raise self._divergence_error(strays[0] // rows.shape[1] * rows.shape[1], strays[0])
 
     # --- what went wrong -------------------------------------------------------------------------
 
@@ -203,6 +239,8 @@ class EmulatedKernel(LoadedKernel):
                 what = f"race: {access} at byte {address} of shared memory, no barrier after "
                 what += f"thread {other}'s"
                 note = f"in {op}; thread {other}: {_read_text(self._get('other_site'))}."
+            case Fault.UNSTARTED:
+                what = f"{access} of shared memory of a CTA that may not have started"
         return SanitizerError(f"{where}: {what}.", note=note)
 
 
@@ -265,12 +303,14 @@ class EmulatedDevice(Device):
         steps = [stride * size for stride in strides]
         return np.ndarray(tuple(shape), dtype, buffer.memory, offset * size, steps).copy()
 
-    def load(self, image: bytes, name: str, num_threads: int, shared_bytes: int) -> LoadedKernel:
+    def load(
+        self, image: bytes, name: str, num_threads: int, shared_bytes: int, num_ctas: int = 1
+    ) -> LoadedKernel:
         try:
             linked = optimize.link(image, name)
         except RuntimeError as error:
             raise LaunchError(f"Kernel '{name}' could not be loaded: {error}") from error
-        return EmulatedKernel(name, num_threads, shared_bytes, linked)
+        return EmulatedKernel(name, num_threads, shared_bytes, num_ctas, linked)
 
     def launch(self, kernel: LoadedKernel, grid: Grid, slots: bytearray, work: int) -> None:
         assert isinstance(kernel, EmulatedKernel)

@@ -95,13 +95,17 @@ class _GroupLowering:
         self.accesses = share_origins(self.accesses, self.dimensions)
         reads = [a for a in self.accesses.values()]
         self.schedule = schedule or default_schedule(
-            self.dimensions, [a for a in (*reads, *outputs) if a.base.op is not Op.IOTA], target
+            self.dimensions,
+            [a for a in (*reads, *outputs) if a.base.op is not Op.IOTA],
+            target,
+            self._num_walks(),
         )
         extents = self.space.shape
         reach = max((a.reach(extents) for a in (*reads, *outputs)), default=0)
         is_small = max(reach, size_of(extents)) < _SMALL_INDEX
         self.index_type: ScalarType = int32 if is_small else int64
-        self.b = Builder(_kernel_name(group, self._is_boundary), self.schedule.num_warps)
+        name = _kernel_name(group, self._is_boundary)
+        self.b = Builder(name, self.schedule.num_warps, num_ctas=self.schedule.num_ctas)
         self.b.program.noalias = True
         self.arguments: list[Argument] = []
         self.parameters: dict[object, Value] = {}
@@ -449,6 +453,10 @@ class _GroupLowering:
 
     def _is_per_row(self, node: Node) -> bool:
         return is_per_row(self.group.maps[node], self.space)
+
+    def _num_walks(self) -> int:
+        """How often loops would walk along a row."""
+        return len(self._levels()) + any(not self._is_per_row(n) for n in self.group.stored)
 
     def _levels(self) -> list[list[Node]]:
         """Reductions by how many reductions they need one after the other."""
