@@ -3,7 +3,8 @@
 Takes: a program, arguments, a grid. Gives: nothing; arrays are updated in place. Blocks are arrays,
 scalars 0-d arrays, addresses pairs of (which argument, element offset). It doubles as a checker: an
 access outside its array in a lane that is not masked raises LaunchError with the lane.
-Functions of `Math` and `Approximate` are computed in float64 and rounded once; all else is exact as the ops document.
+Functions of `Math` and `Approximate` are computed in float64 and rounded once; all else is exact
+as the ops document.
 """
 
 from __future__ import annotations

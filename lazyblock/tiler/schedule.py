@@ -14,6 +14,7 @@ from lazyblock.target import Target
 from lazyblock.tiler.lower.walk import Access, Dimension
 
 _GPU_ROW_BYTES = 1 << 17  # of a row held in the registers of one program
+_OUTER_ROWS, _OUTER_COLUMNS, _OUTER_WARPS = 32, 64, 4  # 8 rows and 2 columns a thread
 _CPU_ROW_ELEMENTS = 16384  # of a row held in a stack tile, within the first two cache levels
 _GPU_COLUMNS = 32  # of a tile that reduces columns: whole 128-byte lines of float32
 _CPU_TILE = 4096  # elements of a map: large against the cost of starting a program instance
@@ -87,6 +88,9 @@ def _schedule_map(
 def _schedule_rows(
     dimensions: Sequence[Dimension], accesses: Sequence[Access], target: Target
 ) -> TileSchedule:
+    outer = _find_outer(dimensions, accesses) if target.is_gpu else None
+    if outer:
+        return _schedule_outer(*outer, dimensions)
     reduced = [p for p, d in enumerate(dimensions) if d.is_reduced]
     kept = [p for p, d in enumerate(dimensions) if not d.is_reduced]
     inner = _rank_positions(reduced, dimensions, accesses)[-1]
@@ -104,6 +108,33 @@ def _schedule_rows(
         _cut_rows(blocks, row, inner, len(reduced) == 1, max(widest, 4), dimensions, target)
         order = [inner] if row is None else [row, inner]
     return _finish(blocks, order, 8, target, 4096)
+
+
+def _find_outer(
+    dimensions: Sequence[Dimension], accesses: Sequence[Access]
+) -> tuple[int, int] | None:
+    """A kept and the reduced dimension of which every access crosses one at most.
+
+    So it is with functions of all pairs, x[:, None] and y[None, :]: each element read serves a
+    whole row or column of the tile, from a register.
+    """
+    reduced = [p for p, d in enumerate(dimensions) if d.is_reduced]
+    if len(reduced) != 1:
+        return None
+    strides = [[a.strides[d.axes[-1]] for d in dimensions] for a in accesses]
+    for row in reversed([p for p, d in enumerate(dimensions) if not d.is_reduced]):
+        crossed = [(s[row] != 0, s[reduced[0]] != 0) for s in strides]
+        if (True, True) not in crossed and (True, False) in crossed and (False, True) in crossed:
+            return row, reduced[0]
+    return None
+
+
+def _schedule_outer(row: int, inner: int, dimensions: Sequence[Dimension]) -> TileSchedule:
+    blocks = [1] * len(dimensions)
+    blocks[row] = min(next_power_of_2(dimensions[row].extent), _OUTER_ROWS)
+    blocks[inner] = min(next_power_of_2(dimensions[inner].extent), _OUTER_COLUMNS)
+    order = tuple(p for p in (row, inner) if blocks[p] > 1)
+    return TileSchedule(tuple(blocks), order, _OUTER_WARPS)
 
 
 def _cut_rows(

@@ -114,7 +114,7 @@ def is_tiny(b: Builder, x: Value, order: int = 1) -> Value:
 def log_of_pair(b: Builder, high: Value, low: Value, extra: float = 0.0) -> Value:
     """Give log(high + low) + extra ln 2 for normal, finite high > 0 and a small low."""
     form = format_of(high)
-    k, m = _split_normal(b, high)
+    k, m = split_normal(b, high)
     f, rest = fast_two_sum(b, b.sub(m, 1.0), _scale_down(b, low, k))
     rest = b.fma(b.neg(f), rest, rest)  # rest / (1 + f), nearly
     whole = _whole(b, k)
@@ -176,11 +176,12 @@ def _split(b: Builder, x: Value) -> tuple[Value, Value, Value]:
     """Give k 2^mantissa_bits, m and whether x is subnormal (then k is mantissa_bits too high)."""
     form = format_of(x)
     subnormal = b.compare("lt", x, form.smallest_normal)
-    k, m = _split_normal(b, b.select(subnormal, b.mul(x, 2.0**form.mantissa_bits), x))
+    k, m = split_normal(b, b.select(subnormal, b.mul(x, 2.0**form.mantissa_bits), x))
     return k, m, subnormal
 
 
-def _split_normal(b: Builder, x: Value) -> Pair:
+def split_normal(b: Builder, x: Value) -> Pair:
+    """K 2^mantissa_bits as an integer, and m, of a normal number."""
     form = format_of(x)
     bits = to_bits(b, x)
     k = b.and_(b.sub(bits, _SQRT_HALF_BITS[form]), -1 << form.mantissa_bits)

@@ -61,7 +61,9 @@ class _Copier:
 
     def _expand(self, op: Op) -> Value | None:
         expansion = self._find(op)
-        return expansion(self._builder, list(map(self._new, op.operands_flat))) if expansion else None
+        if expansion is None:
+            return None
+        return expansion(self._builder, [self._new(value) for value in op.operands_flat])
 
     def _copy_op(self, op: Op) -> None:
         values = map_operands(op, self._new)
