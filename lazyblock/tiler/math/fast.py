@@ -1,7 +1,7 @@
 """Functions of float32 for numerics="fast": short, right to a few units in the last place.
 
 Given up beside accuracy: subnormal arguments and results may count as zeros, and sin and cos of
-arguments beyond 5e5 lose accuracy with their size. NaN, infinities and zeros behave as in the exact
+arguments beyond 3e6. NaN, infinities and zeros behave as in the exact
 functions. float64 keeps those. Coefficients: minimax fits.
 """
 
@@ -20,7 +20,7 @@ from lazyblock.tiler.math.formats import (
     copy_sign,
     to_bits,
 )
-from lazyblock.tiler.math.logarithm import split_normal
+from lazyblock.tiler.math.logarithm import LOG1P, split_normal
 from lazyblock.tiler.math.polynomial import Pair, fast_two_sum, polynomial, two_product
 from lazyblock.tiler.math.power import with_special_values
 from lazyblock.tiler.types import float32, uint32
@@ -168,7 +168,7 @@ def _log2_pair(b: Builder, size: Value) -> Pair:
     k, m = split_normal(b, size)
     f = b.sub(m, 1.0)
     high, low = two_product(b, f, _LOG2_E[0])
-    tail = b.mul(b.mul(f, f), polynomial(b, f, _LOG1P))
+    tail = b.mul(b.mul(f, f), polynomial(b, f, (-0.5, *LOG1P[SINGLE])))
     low = b.fma(tail, _LOG2_E[0], b.fma(f, _LOG2_E[1], low))
     total, error = fast_two_sum(b, b.mul(b.cast(k, float32), _PER_K), high)
     high, low = fast_two_sum(b, total, b.add(error, low))

@@ -36,7 +36,7 @@ from lazyblock.tiler.math.polynomial import (
 )
 
 # (log1p(f) - f + f^2/2) / f^3 on [sqrt(1/2) - 1, sqrt(2) - 1], error of log1p: 2^-27.3 and 2^-59.1
-_LOG1P = {
+LOG1P = {
     SINGLE: (
         *(0.3333333134651184, -0.2500082552433014, 0.20001265406608582, -0.16623219847679138),
         *(0.14200717210769653, -0.13160495460033417, 0.12769564986228943, -0.07644040882587433),
@@ -149,7 +149,7 @@ def log_pair(b: Builder, high: Value, low: Value | None = None) -> Pair:
 
 
 def _log1p_single(b: Builder, f: Value) -> Value:
-    inner = polynomial(b, f, (-0.5, *_LOG1P[SINGLE]))
+    inner = polynomial(b, f, (-0.5, *LOG1P[SINGLE]))
     return b.fma(b.mul(f, f), inner, f)
 
 
@@ -162,7 +162,7 @@ def _scaled_log1p(b: Builder, f: Value, words: tuple[float, ...]) -> Pair:
 def _tail(b: Builder, f: Value) -> Value:
     """log1p(f) - f."""
     square = b.mul(f, f)
-    cubic = b.mul(b.mul(square, f), polynomial(b, f, _LOG1P[format_of(f)]))
+    cubic = b.mul(b.mul(square, f), polynomial(b, f, LOG1P[format_of(f)]))
     return b.fma(square, -0.5, cubic)
 
 
