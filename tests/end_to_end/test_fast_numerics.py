@@ -257,7 +257,8 @@ def pairwise(count):
     differences = [difference(p) for p in (x, y, z)]
     squares = [apply(Op.MULTIPLY, d, d) for d in differences]
     distance = apply(Op.ADD, apply(Op.ADD, *squares[:2]), squares[2])
-    inverse = apply(Op.RSQRT, apply(Op.ADD, distance, scalar(0.01)))
+    root = apply(Op.SQRT, apply(Op.ADD, distance, scalar(0.01)))
+    inverse = apply(Op.RECIPROCAL, root)
     pull = build.broadcast_to(build.reshape(mass, (1, count)), (count, count))
     for _ in range(3):
         pull = apply(Op.MULTIPLY, pull, inverse)
