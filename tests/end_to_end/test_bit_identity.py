@@ -118,5 +118,5 @@ def test_every_half_survives_float32(device, half):
 @pytest.mark.parametrize("dtype", [d for d in dtypes.SUPPORTED if dtypes.is_floating(d)], ids=str)
 def test_reciprocals(device, dtype):
     x = raw_bits(dtype, 1000, 0)
-    for function in (lambda x: 1 / x, lambda x: 1.0 / x, lambda x: x**-1):
+    for function in (lambda x: 1 / x, lambda x: x**-1):
         assert_same_bits(device, function, x)
