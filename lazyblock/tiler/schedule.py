@@ -14,7 +14,9 @@ from lazyblock.target import Target
 from lazyblock.tiler.lower.walk import Access, Dimension
 
 _GPU_ROW_BYTES = 1 << 17  # of a row held in the registers of one program
-_OUTER_ROWS, _OUTER_COLUMNS, _OUTER_WARPS = 32, 64, 4  # 8 rows and 2 columns a thread
+_OUTER_WARPS = 4  # each with some rows of a tile of all pairs, its lanes side by side along them
+_OUTER_ROWS, _OUTER_COLUMNS = 8, 2  # at most, of a thread
+_OUTER_REGISTERS = 48  # of a thread, for accumulators
 _CPU_ROW_ELEMENTS = 16384  # of a row held in a stack tile, within the first two cache levels
 _GPU_COLUMNS = 32  # of a tile that reduces columns: whole 128-byte lines of float32
 _CPU_TILE = 4096  # elements of a map: large against the cost of starting a program instance
@@ -34,9 +36,18 @@ class TileSchedule:
 
 
 def default_schedule(
-    dimensions: Sequence[Dimension], accesses: Sequence[Access], target: Target
+    dimensions: Sequence[Dimension],
+    accesses: Sequence[Access],
+    target: Target,
+    accumulated_bytes: int = 4,
 ) -> TileSchedule:
-    """A sound schedule without measuring anything."""
+    """A sound schedule without measuring anything.
+
+    Parameters: accumulated_bytes, of one element of every reduction.
+    """
+    outer = _find_outer(dimensions, accesses) if target.is_gpu else None
+    if outer:
+        return _schedule_outer(*outer, dimensions, accumulated_bytes, target)
     if any(d.is_reduced for d in dimensions):
         return _schedule_rows(dimensions, accesses, target)
     return _schedule_map(dimensions, accesses, target)
@@ -88,9 +99,6 @@ def _schedule_map(
 def _schedule_rows(
     dimensions: Sequence[Dimension], accesses: Sequence[Access], target: Target
 ) -> TileSchedule:
-    outer = _find_outer(dimensions, accesses) if target.is_gpu else None
-    if outer:
-        return _schedule_outer(*outer, dimensions)
     reduced = [p for p, d in enumerate(dimensions) if d.is_reduced]
     kept = [p for p, d in enumerate(dimensions) if not d.is_reduced]
     inner = _rank_positions(reduced, dimensions, accesses)[-1]
@@ -129,10 +137,25 @@ def _find_outer(
     return None
 
 
-def _schedule_outer(row: int, inner: int, dimensions: Sequence[Dimension]) -> TileSchedule:
+def _schedule_outer(
+    row: int,
+    inner: int,
+    dimensions: Sequence[Dimension],
+    accumulated_bytes: int,
+    target: Target,
+) -> TileSchedule:
+    """As many pairs a thread as registers hold, but a program for every unit."""
+    rows, columns = _OUTER_ROWS, _OUTER_COLUMNS
+    while columns > 1 and rows * columns * accumulated_bytes > 4 * _OUTER_REGISTERS:
+        columns //= 2
+    while rows > 1 and rows * columns * accumulated_bytes > 4 * _OUTER_REGISTERS:
+        rows //= 2
+    kept = size_of([d.extent for d in dimensions if not d.is_reduced])
+    while rows > 2 and kept < 2 * target.num_units * rows * _OUTER_WARPS:
+        rows //= 2
     blocks = [1] * len(dimensions)
-    blocks[row] = min(next_power_of_2(dimensions[row].extent), _OUTER_ROWS)
-    blocks[inner] = min(next_power_of_2(dimensions[inner].extent), _OUTER_COLUMNS)
+    blocks[row] = min(next_power_of_2(dimensions[row].extent), rows * _OUTER_WARPS)
+    blocks[inner] = min(next_power_of_2(dimensions[inner].extent), columns * target.warp_size)
     order = tuple(p for p in (row, inner) if blocks[p] > 1)
     return TileSchedule(tuple(blocks), order, _OUTER_WARPS)
 

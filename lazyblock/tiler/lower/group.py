@@ -91,8 +91,12 @@ class _GroupLowering:
         reads = [a for a in self.accesses.values()]
         outputs = [self._output_access(node) for node in group.stored]
         self.dimensions = merge_axes(self.space, [*reads, *outputs])
+        reductions = [root for root in group.roots if isinstance(root.attrs, ReduceAttrs)]
         self.schedule = schedule or default_schedule(
-            self.dimensions, [a for a in (*reads, *outputs) if a.base.op is not Op.IOTA], target
+            self.dimensions,
+            [a for a in (*reads, *outputs) if a.base.op is not Op.IOTA],
+            target,
+            sum(max(root.dtype.itemsize, 4) for root in reductions),
         )
         extents = self.space.shape
         reach = max((a.reach(extents) for a in (*reads, *outputs)), default=0)
