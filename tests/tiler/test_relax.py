@@ -137,6 +137,10 @@ RELAXED = {
     "x + -y": (lambda b, x, y: b.add(x, b.neg(y)), ["sub"]),
     "-x + y": (lambda b, x, y: b.add(b.neg(x), y), ["sub"]),
     "|-x / y|": (lambda b, x, y: b.abs(b.div(b.neg(x), y)), ["reciprocal", "mul", "abs"]),
+    "erf -x + erf x": (
+        lambda b, x, y: b.add(y, b.add(b.math("erf", b.neg(x)), b.math("erf", x))),
+        ["erf", "sub", "add"],
+    ),
     "x / -y": (lambda b, x, y: b.div(x, b.neg(y)), ["reciprocal", "mul", "neg"]),
 }
 

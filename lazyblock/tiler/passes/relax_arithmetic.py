@@ -96,9 +96,23 @@ def _subtract(b: Builder, x: Value, y: Value) -> Value | None:
     return b.add(x, right) if right else None
 
 
+def _odd(function: str) -> Rule:
+    """F(-x) is -f(x)."""
+
+    def rule(b: Builder, x: Value) -> Value | None:
+        unsigned = _unsigned(x)
+        return b.neg(b.math(function, unsigned)) if unsigned else None
+
+    return rule
+
+
+_ODD_FUNCTIONS = ["erf", "sin", "tan", "asin", "atan", "sinh", "tanh", "asinh", "atanh", "cbrt"]
 _SINGLE: dict[str, Rule] = {
     "div": _divide,
     "sqrt": lambda b, x: b.approximate("sqrt", x),
     "rsqrt": lambda b, x: b.approximate("rsqrt", x),
 }
-_ANY_FLOAT: dict[str, Rule] = {"mul": _multiply, "add": _add, "sub": _subtract}
+_ANY_FLOAT: dict[str, Rule] = {
+    **{"mul": _multiply, "add": _add, "sub": _subtract},
+    **{function: _odd(function) for function in _ODD_FUNCTIONS},
+}
