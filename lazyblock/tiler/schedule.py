@@ -17,6 +17,7 @@ _GPU_ROW_BYTES = 1 << 17  # of a row held in the registers of one program
 _OUTER_WARPS = 4  # each with some rows of a tile of all pairs, its lanes side by side along them
 _OUTER_ROWS, _OUTER_COLUMNS = 8, 2  # at most, of a thread
 _OUTER_REGISTERS = 48  # of a thread, for accumulators
+_OUTER_LEAST = (32, 128)  # rows and columns that fill such tiles
 _CPU_ROW_ELEMENTS = 16384  # of a row held in a stack tile, within the first two cache levels
 _GPU_COLUMNS = 32  # of a tile that reduces columns: whole 128-byte lines of float32
 _CPU_TILE = 4096  # elements of a map: large against the cost of starting a program instance
@@ -121,7 +122,7 @@ def _schedule_rows(
 def _find_outer(
     dimensions: Sequence[Dimension], accesses: Sequence[Access]
 ) -> tuple[int, int] | None:
-    """A kept and the reduced dimension of which every access crosses one at most.
+    """A kept and the reduced dimension, both long, of which every access crosses one at most.
 
     So it is with functions of all pairs, x[:, None] and y[None, :]: each element read serves a
     whole row or column of the tile, from a register.
@@ -129,8 +130,13 @@ def _find_outer(
     reduced = [p for p, d in enumerate(dimensions) if d.is_reduced]
     if len(reduced) != 1:
         return None
+    least_rows, least_columns = _OUTER_LEAST
+    if dimensions[reduced[0]].extent < least_columns:
+        return None
     strides = [[a.strides[d.axes[-1]] for d in dimensions] for a in accesses]
-    for row in reversed([p for p, d in enumerate(dimensions) if not d.is_reduced]):
+    for row in reversed(range(len(dimensions))):
+        if dimensions[row].is_reduced or dimensions[row].extent < least_rows:
+            continue
         crossed = [(s[row] != 0, s[reduced[0]] != 0) for s in strides]
         if (True, True) not in crossed and (True, False) in crossed and (False, True) in crossed:
             return row, reduced[0]

@@ -105,7 +105,7 @@ def pairs(rows, columns, dtype=dtypes.float32):
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.kind)
 @pytest.mark.parametrize("axes", [(0,), (1,)])
-@pytest.mark.parametrize("shape", [(1, 5), (5, 1), (33, 65), (70, 129), (0, 3), (3, 0)], ids=str)
+@pytest.mark.parametrize("shape", [(1, 5), (5, 1), (33, 130), (129, 129), (0, 3), (3, 0)], ids=str)
 def test_functions_of_all_pairs(shape, axes, target):
     distance = apply(Op.ABSOLUTE, pairs(*shape))
     assert_lowers([total(distance, axes), total(apply(Op.SQRT, distance), axes)], target)
@@ -124,6 +124,11 @@ def test_functions_of_all_pairs(shape, axes, target):
 def test_a_tile_of_pairs_holds_several_rows(rows, dtype, tile):
     kernel = lower(total(pairs(rows, 65536, dtype), (1,)), TARGETS[1])
     assert tile in print_program(kernel.program)
+
+
+def test_few_columns_are_one_tile():
+    kernel = lower(total(pairs(65536, 100), (1,)), TARGETS[1])
+    assert "<128x32xf32>" in print_program(kernel.program)
 
 
 def test_what_is_read_at_every_pair_keeps_whole_rows():
