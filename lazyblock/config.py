@@ -10,14 +10,17 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields
 from typing import Any
 
 from lazyblock.errors import ValueRangeError
 
 
-def _switch(default: Any, doc: str, affects_code: bool = False) -> Any:
-    return field(default=default, metadata={"doc": doc, "affects_code": affects_code})
+def _switch(
+    default: Any, doc: str, affects_code: bool = False, choices: tuple[Any, ...] = ()
+) -> Any:
+    metadata = {"doc": doc, "affects_code": affects_code, "choices": choices}
+    return field(default=default, metadata=metadata)
 
 
 @dataclass
@@ -36,7 +39,7 @@ class Config(threading.local):
     verify: bool = _switch(False, "verify every IR after every pass")
     fuse: bool = _switch(True, "fuse operations; off = one kernel per operation", True)
     num_threads: int = _switch(0, "CPU threads; 0 = all this process may use")
-    numerics: str = _switch("strict", "'strict' or 'fast'", True)
+    numerics: str = _switch("strict", "'strict' or 'fast'", True, ("strict", "fast"))
 
 
 def _parse(kind: type, text: str, name: str) -> Any:
@@ -54,12 +57,20 @@ def _parse(kind: type, text: str, name: str) -> Any:
     return text
 
 
+def _check(entry: Field[Any], value: Any, name: str) -> None:
+    choices = entry.metadata["choices"]
+    if choices and value not in choices:
+        expected = " or ".join(map(repr, choices))
+        raise ValueRangeError(f"{name} is {value!r}, expected {expected}.")
+
+
 def _from_environment() -> Config:
     found: dict[str, Any] = {}
     for entry in fields(Config):
         name = f"LAZYBLOCK_{entry.name.upper()}"
         if name in os.environ:
             found[entry.name] = _parse(type(entry.default), os.environ[name], name)
+            _check(entry, found[entry.name], name)
     return Config(**found)  # threading.local calls it anew, with the same arguments, per thread
 
 
@@ -80,12 +91,13 @@ def code_settings() -> str:
 def scope(**changes: Any) -> Iterator[Config]:
     """Change fields for the time of a `with` block, in this thread.
 
-    Raises: ValueRangeError for unknown names.
+    Raises: ValueRangeError for unknown names and values that a setting cannot have.
     """
-    known = {entry.name for entry in fields(Config)}
-    for name in changes:
+    known = {entry.name: entry for entry in fields(Config)}
+    for name, value in changes.items():
         if name not in known:
             raise ValueRangeError(f"There is no setting '{name}'.", hint=f"one of {sorted(known)}.")
+        _check(known[name], value, name)
     before = {name: getattr(current, name) for name in changes}
     try:
         for name, value in changes.items():

@@ -56,11 +56,15 @@ from lazyblock.tiler import types as block_types
 from lazyblock.tiler.ir import Program
 from lazyblock.tiler.lower.group import lower_group
 from lazyblock.tiler.lowered import ArrayArgument, ConstantArgument, LoweredKernel, SizeArgument
+from lazyblock.tiler.math import EXACT_FORMS, FAST_EXPANSIONS, FAST_EXPANSIONS_ON_CPU
+from lazyblock.tiler.passes.contract import contract
 from lazyblock.tiler.passes.eliminate_common import eliminate_common
 from lazyblock.tiler.passes.eliminate_dead import eliminate_dead
 from lazyblock.tiler.passes.expand_math import expand_math
 from lazyblock.tiler.passes.fold_constants import fold_constants
+from lazyblock.tiler.passes.keep_precision import keep_precision
 from lazyblock.tiler.passes.legalise_half import NATIVE_ON_GPU, legalise_half
+from lazyblock.tiler.passes.relax_arithmetic import relax_arithmetic
 from lazyblock.tiler.passes.version_masks import version_masks
 from lazyblock.tiler.printer import print_program
 from lazyblock.tiler.verify import verify_program
@@ -79,6 +83,22 @@ EMULATOR_PASSES: tuple[BlockPass, ...] = (*CPU_PASSES, version_masks, eliminate_
 GPU_PASSES: tuple[BlockPass, ...] = (
     partial(legalise_half, native=NATIVE_ON_GPU),
     *EMULATOR_PASSES[1:],
+)
+
+# With numerics="fast". Contraction comes before functions are written out, whose exact forms rely
+# on how each of their steps rounds.
+_RELAX_PASSES: tuple[BlockPass, ...] = (legalise_half, keep_precision, relax_arithmetic, contract)
+FAST_CPU_PASSES: tuple[BlockPass, ...] = (
+    *_RELAX_PASSES,
+    partial(expand_math, functions=FAST_EXPANSIONS_ON_CPU),
+    partial(expand_math, exact_forms=EXACT_FORMS),
+    *TIDY_PASSES,
+)
+FAST_GPU_PASSES: tuple[BlockPass, ...] = (
+    *_RELAX_PASSES,
+    partial(expand_math, functions=FAST_EXPANSIONS),
+    *TIDY_PASSES,
+    *(version_masks, eliminate_dead),
 )
 
 _PROGRAMS_PER_UNIT = {"cpu": 4, "cuda": 8}  # that split reductions aim at
@@ -400,6 +420,8 @@ def compile_block_program(program: Program, target: Target) -> CompiledKernel:
 
 
 def _passes_for(target: Target) -> Sequence[BlockPass]:
+    if config.current.numerics == "fast":
+        return FAST_GPU_PASSES if target.is_gpu else FAST_CPU_PASSES
     if target.is_emulated:
         return EMULATOR_PASSES
     return GPU_PASSES if target.is_gpu else CPU_PASSES

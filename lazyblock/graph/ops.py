@@ -54,6 +54,7 @@ class Op(enum.Enum):
     ABSOLUTE = "absolute"
     SIGN = "sign"
     SQRT = "sqrt"
+    RECIPROCAL = "reciprocal"
     MAXIMUM = "maximum"
     MINIMUM = "minimum"
     FMAX = "fmax"
@@ -142,7 +143,7 @@ ELEMENTWISE: dict[Op, OpInfo] = {
     **_infos("negative", 1, "iuf"),
     **_infos("absolute", 1, "biuf"),
     **_infos("sign", 1, "iuf", flops=3),
-    **_infos("sqrt", 1, "f", flops=8),
+    **_infos("sqrt reciprocal", 1, "f", flops=8),
     **_infos("equal not_equal less less_equal greater greater_equal", 2, "biuf", to_bool=True),
     **_infos("isnan isinf isfinite signbit", 1, "f", to_bool=True),
     **_infos("bitwise_and bitwise_or bitwise_xor", 2, "biu"),

@@ -531,6 +531,14 @@ def _math(w: _Writer, op: ops.Math) -> Text:
     return _function_call(op.function, op.result.type.scalar, texts)
 
 
+def _approximate(w: _Writer, op: ops.Approximate) -> Text:
+    """The exact function: how loose it may be is the setting's business."""
+    text = w.text(op.value)
+    if op.function == "reciprocal":
+        return Text(f"1.0 / {text.at(UNARY)}", PRODUCT)
+    return _function_call(op.function, float32, [text])
+
+
 def _fma(w: _Writer, op: ops.Fma) -> Text:
     return _call("tl.fma", *(w.text(value) for value in (op.a, op.b, op.c)))
 
@@ -583,6 +591,7 @@ _EXPRESSIONS: dict[type[Op], Callable[[_Writer, Any], Text]] = {
     ops.Select: _select,
     ops.Unary: _unary,
     ops.Math: _math,
+    ops.Approximate: _approximate,
     ops.Fma: _fma,
     ops.Cast: _cast,
     ops.Bitcast: _bitcast,

@@ -153,6 +153,9 @@ class Builder:
     def math(self, function: str, *arguments: Value) -> Value:
         return self.append(ops.Math, function=function, arguments=arguments).result
 
+    def approximate(self, function: str, value: Value) -> Value:
+        return self.append(ops.Approximate, function=function, value=value).result
+
     def cast(self, value: Value, element: ScalarType) -> Value:
         """Convert to `element`; the value itself if it is that already."""
         if value.type.element == element:

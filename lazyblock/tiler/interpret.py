@@ -3,7 +3,8 @@
 Takes: a program, arguments, a grid. Gives: nothing; arrays are updated in place. Blocks are arrays,
 scalars 0-d arrays, addresses pairs of (which argument, element offset). It doubles as a checker: an
 access outside its array in a lane that is not masked raises LaunchError with the lane.
-Functions of `Math` are computed in float64 and rounded once; all else is exact as the ops document.
+Functions of `Math` and `Approximate` are computed in float64 and rounded once; all else is exact
+as the ops document.
 """
 
 from __future__ import annotations
@@ -217,6 +218,11 @@ def _fma(instance: _Instance, op: ops.Fma) -> Sequence[Datum]:
 def _math(instance: _Instance, op: ops.Math) -> Sequence[Datum]:
     wide = (instance.array(value).astype(np.float64) for value in op.arguments)
     return [_round_to(_MATH[op.function](*wide), to_numpy(op.result.type.scalar))]
+
+
+def _approximate(instance: _Instance, op: ops.Approximate) -> Sequence[Datum]:
+    wide = instance.array(op.value).astype(np.float64)
+    return [_round_to(_APPROXIMATIONS[op.function](wide), np.dtype(np.float32))]
 
 
 def _cast(instance: _Instance, op: ops.Cast) -> Sequence[Datum]:
@@ -500,6 +506,11 @@ _MATH: dict[str, Callable[..., Any]] = {
     **{"lgamma": _each(math.lgamma, _lgamma_pole), "tgamma": _each(math.gamma, _tgamma_pole)},
 }
 
+_APPROXIMATIONS: dict[str, Callable[[Array], Any]] = {
+    **{"exp2": np.exp2, "log2": np.log2, "sqrt": np.sqrt},
+    **{"reciprocal": np.reciprocal, "rsqrt": _rsqrt},
+}
+
 _RULES: dict[type[Op], Rule] = {
     ops.ProgramId: _program_id,
     ops.NumPrograms: _num_programs,
@@ -516,6 +527,7 @@ _RULES: dict[type[Op], Rule] = {
     ops.Select: _select,
     ops.Fma: _fma,
     ops.Math: _math,
+    ops.Approximate: _approximate,
     ops.Cast: _cast,
     ops.Bitcast: _bitcast,
     ops.AddPointer: _add_pointer,

@@ -16,6 +16,10 @@ from lazyblock.tiler.lower.walk import Access, Dimension
 _GPU_ROW_BYTES = 1 << 17  # of a row held in the registers of one CTA
 _CLUSTER_ROW_BYTES = 1 << 15  # of a row per CTA of a cluster: several of them fit a multiprocessor
 _MOST_CLUSTER_ROW_BYTES = 1 << 16  # twice as much and registers spill
+_OUTER_WARPS = 4  # each with some rows of a tile of all pairs, its lanes side by side along them
+_OUTER_ROWS, _OUTER_COLUMNS = 8, 2  # at most, of a thread
+_OUTER_REGISTERS = 48  # of a thread, for accumulators
+_OUTER_LEAST = (32, 128)  # rows and columns that fill such tiles
 _CPU_ROW_ELEMENTS = 16384  # of a row held in a stack tile, within the first two cache levels
 _GPU_COLUMNS = 32  # of a tile that reduces columns: whole 128-byte lines of float32
 _STENCIL_ROWS, _STENCIL_COLUMNS = 8, 256  # of a GPU tile: a thread has a run of one column
@@ -41,11 +45,16 @@ def default_schedule(
     accesses: Sequence[Access],
     target: Target,
     num_walks: int = 1,
+    accumulated_bytes: int = 4,
 ) -> TileSchedule:
     """A sound schedule without measuring anything.
 
-    num_walks: how often a row that is not kept in registers would be walked along.
+    Parameters: num_walks, how often a row that is not kept in registers would be walked along;
+    accumulated_bytes, of one element of every reduction.
     """
+    outer = _find_outer(dimensions, accesses) if target.is_gpu else None
+    if outer:
+        return _schedule_outer(*outer, dimensions, accumulated_bytes, target)
     if any(d.is_reduced for d in dimensions):
         return _schedule_rows(dimensions, accesses, target, num_walks)
     return _schedule_map(dimensions, accesses, target)
@@ -138,6 +147,53 @@ def _cluster_size(row_bytes: int, target: Target) -> int:
     if padded > target.max_ctas * _MOST_CLUSTER_ROW_BYTES:
         return 1
     return max(min(padded // _CLUSTER_ROW_BYTES, target.max_ctas), 1)
+
+
+def _find_outer(
+    dimensions: Sequence[Dimension], accesses: Sequence[Access]
+) -> tuple[int, int] | None:
+    """A kept and the reduced dimension, both long, of which every access crosses one at most.
+
+    So it is with functions of all pairs, x[:, None] and y[None, :]: each element read serves a
+    whole row or column of the tile, from a register.
+    """
+    reduced = [p for p, d in enumerate(dimensions) if d.is_reduced]
+    if len(reduced) != 1:
+        return None
+    least_rows, least_columns = _OUTER_LEAST
+    if dimensions[reduced[0]].extent < least_columns:
+        return None
+    strides = [[a.strides[d.axes[-1]] for d in dimensions] for a in accesses]
+    for row in reversed(range(len(dimensions))):
+        if dimensions[row].is_reduced or dimensions[row].extent < least_rows:
+            continue
+        crossed = [(s[row] != 0, s[reduced[0]] != 0) for s in strides]
+        if (True, True) not in crossed and (True, False) in crossed and (False, True) in crossed:
+            return row, reduced[0]
+    return None
+
+
+def _schedule_outer(
+    row: int,
+    inner: int,
+    dimensions: Sequence[Dimension],
+    accumulated_bytes: int,
+    target: Target,
+) -> TileSchedule:
+    """As many pairs a thread as registers hold, but a program for every unit."""
+    rows, columns = _OUTER_ROWS, _OUTER_COLUMNS
+    while columns > 1 and rows * columns * accumulated_bytes > 4 * _OUTER_REGISTERS:
+        columns //= 2
+    while rows > 1 and rows * columns * accumulated_bytes > 4 * _OUTER_REGISTERS:
+        rows //= 2
+    kept = size_of([d.extent for d in dimensions if not d.is_reduced])
+    while rows > 2 and kept < 2 * target.num_units * rows * _OUTER_WARPS:
+        rows //= 2
+    blocks = [1] * len(dimensions)
+    blocks[row] = min(next_power_of_2(dimensions[row].extent), rows * _OUTER_WARPS)
+    blocks[inner] = min(next_power_of_2(dimensions[inner].extent), columns * target.warp_size)
+    order = tuple(p for p in (row, inner) if blocks[p] > 1)
+    return TileSchedule(tuple(blocks), order, _OUTER_WARPS)
 
 
 def _cut_rows(

@@ -33,13 +33,14 @@ def compile(target: Any = None, *, mode: str | None = None, numerics: str | None
     """Freeze an array (or a list of arrays), or make a function of arrays that plans once.
 
     Parameters: target, arrays or a function (None: use as a decorator with settings); numerics,
-    "strict" or "fast" (None: as configured).
+    "strict" or "fast" for all signatures to come (None: as configured now).
     Raises: UnsupportedError for modes that are not offered.
     """
     if mode not in (None, "default"):
         raise UnsupportedError(f"mode '{mode}' is not offered yet.")
     if numerics not in (None, "strict", "fast"):
         raise ValueRangeError(f"numerics is {numerics!r}, expected 'strict' or 'fast'.")
+    numerics = numerics or config.current.numerics
     if target is None:
         return functools.partial(compile, mode=mode, numerics=numerics)
     if isinstance(target, Array):
@@ -62,11 +63,11 @@ class _Placeholder:
 class _FrozenCall:
     """Outputs frozen over inputs; leaves that are not inputs are captured as they are."""
 
-    def __init__(self, outputs: Sequence[Node], inputs: Sequence[Node], numerics: str | None):
+    def __init__(self, outputs: Sequence[Node], inputs: Sequence[Node], numerics: str):
         leaves = [node for node in topological(outputs) if node.op is Op.INPUT]
         self._captured = [leaf for leaf in leaves if leaf not in inputs]
         self._devices = [pipeline.device_of(node) for node in outputs]
-        with config.scope(**({"numerics": numerics} if numerics else {})):
+        with config.scope(numerics=numerics):
             self.frozen = pipeline.freeze(outputs, [*inputs, *self._captured])
 
     def __call__(self, inputs: list[Node]) -> list[Array]:
@@ -98,7 +99,7 @@ def _layout(node: Node) -> Hashable:
 class CompiledExpression:
     """One or several arrays as a function of their leaf arrays."""
 
-    def __init__(self, target: Any, numerics: str | None) -> None:
+    def __init__(self, target: Any, numerics: str) -> None:
         self._is_single = isinstance(target, Array)
         self._outputs = [array.node for array in ([target] if self._is_single else target)]
         if not self._outputs:
@@ -183,7 +184,7 @@ class _Trace:
         args: Any,
         kwargs: Any,
         nodes: list[Node],
-        numerics: str | None,
+        numerics: str,
     ) -> None:
         inputs = [_placeholder(node) for node in nodes]
         arrays = [Array(Cell(node, pipeline.device_of(node))) for node in inputs]
@@ -212,7 +213,7 @@ class _Trace:
 class CompiledFunction:
     """A function of arrays, traced and planned once per signature."""
 
-    def __init__(self, function: Callable[..., Any], numerics: str | None) -> None:
+    def __init__(self, function: Callable[..., Any], numerics: str) -> None:
         functools.update_wrapper(self, function)
         self._function = function
         self._numerics = numerics

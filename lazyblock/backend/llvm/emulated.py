@@ -17,6 +17,7 @@ from string import Template
 from lazyblock.backend.llvm.emit import Typed
 from lazyblock.backend.llvm.nvptx import NvptxKernel, emit_nvptx, parameter_type
 from lazyblock.backend.llvm.nvptx_thread import CLUSTER_POINTER, SHARED_POINTER, ThreadEmitter
+from lazyblock.backend.llvm.rules import APPROXIMATE_INTRINSICS
 from lazyblock.backend.llvm.types import element_nbytes
 from lazyblock.source import UNKNOWN
 from lazyblock.target import Target
@@ -99,6 +100,9 @@ class EmulatedEmitter(ThreadEmitter):
 
     def call(self, result: str, function: str, *arguments: Typed, attributes: str = "") -> str:
         if function in _REPLACEMENTS:
+            self._use("flush")
+            for declaration in _APPROXIMATION_DECLARATIONS:
+                self.declare(declaration)
             function = self._use(_REPLACEMENTS[function])
         return super().call(result, function, *arguments, attributes=attributes)
 
@@ -415,12 +419,35 @@ define internal ptr addrspace(7) @lazyblock.map_shared(
   ret ptr addrspace(7) %place
 }
 """)
-_RECIPROCAL = """\
-define internal float @lazyblock.reciprocal(float %value) alwaysinline {
-  %result = fdiv float 1.0, %value
+# approximate functions: near enough for what corrects them, and they do flush subnormals
+_FLUSH = """\
+define internal float @lazyblock.flush(float %value) alwaysinline {
+  %size = call float @llvm.fabs.f32(float %value)
+  %is.subnormal = fcmp olt float %size, 0x3810000000000000
+  %zero = call float @llvm.copysign.f32(float 0.0, float %value)
+  %result = select i1 %is.subnormal, float %zero, float %value
   ret float %result
 }
 """
+_APPROXIMATION = """\
+define internal float @lazyblock.{name}(float %value) alwaysinline {{
+  %flushed = call float @lazyblock.flush(float %value)
+  {steps}
+  %result = call float @lazyblock.flush(float %exact)
+  ret float %result
+}}
+"""
+_APPROXIMATIONS = {
+    "exp2": "%exact = call float @llvm.exp2.f32(float %flushed)",
+    "log2": "%exact = call float @llvm.log2.f32(float %flushed)",
+    "reciprocal": "%exact = fdiv float 1.0, %flushed",
+    "rsqrt": "%root = call float @llvm.sqrt.f32(float %flushed)\n  %exact = fdiv float 1.0, %root",
+    "sqrt": "%exact = call float @llvm.sqrt.f32(float %flushed)",
+}
+_APPROXIMATION_DECLARATIONS = (
+    *(f"float @llvm.{name}.f32(float)" for name in ("fabs", "exp2", "log2", "sqrt")),
+    "float @llvm.copysign.f32(float, float)",
+)
 
 # the address must be aligned and all bytes lie in one range
 _CHECK_GLOBAL = Template("""\
@@ -622,6 +649,10 @@ _FUNCTIONS: Mapping[str, str] = {
     "lazyblock.check_bytes": _CHECK_BYTES.substitute(
         _NUMBERS, shadow_fields=SHADOW_FIELDS, most_threads=MOST_THREADS
     ),
-    "lazyblock.reciprocal": _RECIPROCAL,
+    "lazyblock.flush": _FLUSH,
+    **{
+        f"lazyblock.{name}": _APPROXIMATION.format(name=name, steps=steps)
+        for name, steps in _APPROXIMATIONS.items()
+    },
 }
-_REPLACEMENTS = {"llvm.nvvm.rcp.approx.ftz.f": "reciprocal"}  # near enough for what corrects it
+_REPLACEMENTS = {f"llvm.nvvm.{name}": f for f, name in APPROXIMATE_INTRINSICS.items()}

@@ -103,6 +103,8 @@ def emit_elementwise(
             return site.select(*operands)
         case ops.Fma():
             return site.call("fma", *operands)
+        case ops.Approximate() if target.is_gpu:
+            return _approximate(site, op.function, *operands)
         case ops.Cast():
             source = site.of(op.value.type.scalar)
             return emit_cast(source, operands[0], SCALARS[op.element])
@@ -291,9 +293,25 @@ def divide_normal(site: Site, x: str, y: str) -> str:
 
 def _reciprocal_normal(site: Site, y: str, negative: str) -> str:
     """1 / y, rounded correctly but where all bits of y's mantissa are set."""
-    rough = site.emitter.call("float", "llvm.nvvm.rcp.approx.ftz.f", ("float", y))
+    rough = _approximate(site, "reciprocal", y)
     error = site.call("fma", negative, rough, site.constant(1.0))
     return site.call("fma", rough, error, rough)
+
+
+def _approximate(site: Site, function: str, value: str) -> str:
+    """One instruction of a GPU."""
+    name = f"llvm.nvvm.{APPROXIMATE_INTRINSICS[function]}"
+    return site.emitter.call(site.type, name, (site.type, value))
+
+
+# by the functions of ops.Approximate
+APPROXIMATE_INTRINSICS = {
+    "exp2": "ex2.approx.ftz.f32",
+    "log2": "lg2.approx.ftz.f",
+    "reciprocal": "rcp.approx.ftz.f",
+    "rsqrt": "rsqrt.approx.ftz.f",
+    "sqrt": "sqrt.approx.ftz.f",
+}
 
 
 def _add_fmod(site: Site, name: str) -> None:

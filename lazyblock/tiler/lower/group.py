@@ -94,11 +94,13 @@ class _GroupLowering:
         self.dimensions = merge_axes(self.space, [*reads, *outputs])
         self.accesses = share_origins(self.accesses, self.dimensions)
         reads = [a for a in self.accesses.values()]
+        reductions = [root for root in group.roots if isinstance(root.attrs, ReduceAttrs)]
         self.schedule = schedule or default_schedule(
             self.dimensions,
             [a for a in (*reads, *outputs) if a.base.op is not Op.IOTA],
             target,
-            self._num_walks(),
+            num_walks=self._num_walks(),
+            accumulated_bytes=sum(max(root.dtype.itemsize, 4) for root in reductions),
         )
         extents = self.space.shape
         reach = max((a.reach(extents) for a in (*reads, *outputs)), default=0)

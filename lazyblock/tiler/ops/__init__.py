@@ -3,6 +3,7 @@
 from lazyblock.tiler.ir import Op
 from lazyblock.tiler.ops.arith import (
     AddPointer,
+    Approximate,
     Binary,
     Bitcast,
     Cast,
@@ -22,7 +23,7 @@ OPS: dict[str, type[Op]] = {
     kind.name: kind
     for kind in (
         *(ProgramId, NumPrograms, Arange, Constant, Splat),
-        *(Unary, Binary, Compare, Select, Fma, Math, Cast, Bitcast, AddPointer),
+        *(Unary, Binary, Compare, Select, Fma, Math, Approximate, Cast, Bitcast, AddPointer),
         *(Broadcast, ExpandDims, Reshape, Transpose),
         *(Load, Store, Reduce, For, If, Yield),
     )
@@ -31,7 +32,8 @@ OPS: dict[str, type[Op]] = {
 __all__ = [
     "OPS",
     *("ProgramId", "NumPrograms", "Arange", "Constant", "Splat"),
-    *("Unary", "Binary", "Compare", "Select", "Fma", "Math", "Cast", "Bitcast", "AddPointer"),
+    *("Unary", "Binary", "Compare", "Select", "Fma", "Math", "Approximate"),
+    *("Cast", "Bitcast", "AddPointer"),
     *("Broadcast", "ExpandDims", "Reshape", "Transpose"),
     *("Load", "Store", "Reduce", "For", "If", "Yield"),
 ]
