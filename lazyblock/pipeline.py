@@ -16,13 +16,10 @@ a new plan but no new kernel.
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
-from weakref import WeakKeyDictionary
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -39,9 +36,9 @@ from lazyblock.fusion.planner import plan_fusion
 from lazyblock.fusion.printer import explain_plan, print_plan
 from lazyblock.fusion.storage import find_storage
 from lazyblock.graph import build
-from lazyblock.graph.attrs import InputAttrs, Placeholder
+from lazyblock.graph.attrs import InputAttrs, Layout, Placeholder
 from lazyblock.graph.fingerprint import fingerprint
-from lazyblock.graph.node import Node, make_node
+from lazyblock.graph.node import Node, make_input
 from lazyblock.graph.ops import Op
 from lazyblock.graph.passes import GRAPH_PASSES
 from lazyblock.graph.passes.split_reductions import split_reductions
@@ -49,8 +46,8 @@ from lazyblock.graph.printer import print_graph
 from lazyblock.graph.rewrite import replace_nodes
 from lazyblock.graph.verify import verify_graph
 from lazyblock.language.unparse import unparse
-from lazyblock.shapes import Shape, Strides
-from lazyblock.source import user_line
+from lazyblock.recently_used import RecentlyUsed
+from lazyblock.source import SourceLine, user_line
 from lazyblock.target import Target
 from lazyblock.tiler import types as block_types
 from lazyblock.tiler.ir import Program
@@ -84,9 +81,7 @@ GPU_PASSES: tuple[BlockPass, ...] = (
 _PROGRAMS_PER_UNIT = {"cpu": 4, "cuda": 8}  # that split reductions aim at
 _MOST_PLANS = 4096
 
-_plans: OrderedDict[Hashable, _Plan] = OrderedDict()
-_plans_lock = threading.Lock()
-_made_by: WeakKeyDictionary[Node, _Plan] = WeakKeyDictionary()  # for looking at evaluated arrays
+_plans: RecentlyUsed[Hashable, _Plan] = RecentlyUsed(_MOST_PLANS)
 
 
 @dataclass(frozen=True)
@@ -94,7 +89,8 @@ class Kernel:
     """One kernel of an expression, for reading.
 
     name; source (block-language text); ir (block IR); llvm; ptx or asm; grid; stats (nbytes and
-    flops per launch, threads, registers and spills where known).
+    flops per launch, threads; registers, spills and warnings where known); log (what the driver's
+    compiler said).
     """
 
     name: str
@@ -102,6 +98,7 @@ class Kernel:
     stages: dict[str, str]
     stats: dict[str, Any]
     program: Program
+    log: str = ""
 
     @property
     def source(self) -> str:
@@ -130,15 +127,12 @@ class Kernel:
         return f"Kernel({self.name!r}, grid={self.grid})"
 
 
-@dataclass(frozen=True)
-class _Result:
+class _Result(NamedTuple):
     """An output: which of `Executable.results` holds it, and how."""
 
     number: int
-    shape: Shape
-    dtype: dtypes.DType
-    strides: Strides
-    offset: int
+    layout: Layout
+    line: SourceLine
 
 
 @dataclass(frozen=True)
@@ -167,8 +161,10 @@ def _describe(lowered: LoweredKernel, step: Step) -> Kernel:
         "registers": resources.registers,
         "spill_bytes": resources.spill_bytes,
         "shared_bytes": resources.shared_bytes,
+        "warnings": step.loaded.warnings,
     }
-    return Kernel(step.kernel.name, step.grid, step.kernel.stages, stats, lowered.program)
+    log = step.loaded.log
+    return Kernel(step.kernel.name, step.grid, step.kernel.stages, stats, lowered.program, log)
 
 
 # --- host data ---
@@ -232,19 +228,17 @@ def evaluate(outputs: Sequence[Node], reason: str) -> list[Node]:
 
 def _run(plan: _Plan, leaves: Sequence[Any]) -> list[Node]:
     buffers = plan.executable.run(leaves)
-    results = []
-    for result in plan.results:
-        storage = buffers[result.number]
-        results.append(
-            build.input_array(storage, result.shape, result.dtype, result.strides, result.offset)
-        )
-        _made_by[results[-1]] = plan
-    return results
+    return [
+        make_input(InputAttrs(buffers[number], layout, plan), line)
+        for number, layout, line in plan.results
+    ]
 
 
 def _leaf_value(leaf: Node) -> Any:
     attrs = leaf.attrs
-    return attrs.storage if isinstance(attrs, InputAttrs) else attrs.data.ljust(8, b"\0")  # type: ignore[union-attr]
+    if isinstance(attrs, InputAttrs):
+        return attrs.storage
+    return int.from_bytes(attrs.data, "little")  # type: ignore[union-attr]
 
 
 def kernels(outputs: Sequence[Node]) -> tuple[Kernel, ...]:
@@ -267,7 +261,8 @@ def _plan_of(outputs: Sequence[Node]) -> _Plan | None:
     """The plan that computes `outputs`, or that has computed them already."""
     pending = [node for node in dict.fromkeys(outputs) if node.op is not Op.INPUT]
     if not pending:
-        return next((_made_by[node] for node in outputs if node in _made_by), None)
+        makers = (node.attrs.maker for node in outputs if isinstance(node.attrs, InputAttrs))
+        return next((maker for maker in makers if maker), None)
     key, leaves = fingerprint(pending)
     return _find_plan(key, pending, leaves, _device_of(leaves))
 
@@ -275,30 +270,32 @@ def _plan_of(outputs: Sequence[Node]) -> _Plan | None:
 class Frozen:
     """An expression planned once, called with new data of the same shapes and dtypes.
 
-    inputs: INPUT nodes without data, laid out as the arrays of a call must be, in calling order.
+    inputs: INPUT nodes, in calling order. Other arrays in memory are captured as they are.
     """
 
-    def __init__(self, outputs: Sequence[Node], inputs: Sequence[Node] | None = None) -> None:
-        if inputs is None:
-            inputs = [leaf for leaf in fingerprint(outputs)[1] if leaf.op is Op.INPUT]
+    def __init__(self, outputs: Sequence[Node], inputs: Sequence[Node]) -> None:
         position = {node: number for number, node in enumerate(inputs)}
         computed = [node for node in dict.fromkeys(outputs) if node.op is not Op.INPUT]
         key, leaves = fingerprint(computed)
-        self.inputs = tuple(_without_data(node) for node in inputs)
-        self._plan = _find_plan(key, computed, leaves, _device_of(inputs or leaves))
-        self._sources = [position.get(leaf, _leaf_value(leaf)) for leaf in leaves]
-        # an output is a result of the plan (number >= 0) or an input handed through (~number)
-        number = {node: result for result, node in enumerate(computed)}
-        self._outputs = [number[n] if n in number else ~position[n] for n in outputs]
+        self._plan = _find_plan(key, computed, leaves, _device_of(leaves))
+        self._leaves = [None if leaf in position else _leaf_value(leaf) for leaf in leaves]
+        self._places = [(n, position[leaf]) for n, leaf in enumerate(leaves) if leaf in position]
+        # what a call may give: results of the plan, its inputs, captured arrays
+        self._captured = [n for n in outputs if n.op is Op.INPUT and n not in position]
+        number = {node: n for n, node in enumerate([*computed, *inputs, *self._captured])}
+        self._outputs = [number[node] for node in outputs]
+        self._gives_results = self._outputs == list(range(len(computed)))
 
     def __call__(self, inputs: Sequence[Node]) -> list[Node]:
-        """Run on new INPUT nodes laid out like `self.inputs`; gives evaluated nodes."""
-        leaves = [
-            _leaf_value(inputs[source]) if isinstance(source, int) else source
-            for source in self._sources
-        ]
+        """Run on INPUT nodes laid out as the inputs were; gives evaluated nodes."""
+        leaves = self._leaves.copy()
+        for place, position in self._places:
+            leaves[place] = inputs[position].attrs.storage  # type: ignore[union-attr]
         done = _run(self._plan, leaves)
-        return [done[n] if n >= 0 else inputs[~n] for n in self._outputs]
+        if self._gives_results:
+            return done
+        known = [*done, *inputs, *self._captured]
+        return [known[n] for n in self._outputs]
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -332,14 +329,11 @@ def _device_of(leaves: Sequence[Node]) -> Device:
 def _find_plan(
     key: Hashable, outputs: Sequence[Node], leaves: Sequence[Node], device: Device
 ) -> _Plan:
-    full_key = (device.name, config.code_settings(), key)
+    full_key = (device, config.code_values(), key)
     plan = _plans.get(full_key)
     if plan is None:
         plan = _make_plan(outputs, leaves, device)
-        with _plans_lock:
-            _plans[full_key] = plan
-            while len(_plans) > _MOST_PLANS:
-                _plans.popitem(last=False)
+        _plans.put(full_key, plan)
     return plan
 
 
@@ -365,7 +359,7 @@ def compile_for(
 def _without_data(leaf: Node) -> Node:
     if not isinstance(leaf.attrs, InputAttrs):
         return leaf
-    return make_node(leaf.op, (), replace(leaf.attrs, storage=Placeholder()), leaf.line)
+    return make_input(InputAttrs(Placeholder(), leaf.attrs.layout), leaf.line)
 
 
 def _simplify(outputs: Sequence[Node], target: Target) -> list[Node]:
@@ -436,7 +430,7 @@ def _assemble(
 ) -> tuple[Executable, tuple[_Result, ...]]:
     """Number arrays, fill slot templates, find where every array is used last."""
     leaf_number = {leaf: i for i, leaf in enumerate(leaves)}
-    stored = list(dict.fromkeys(node for group in fusion.groups for node in group.stored))
+    stored = dict.fromkeys(node for group in fusion.groups for node in group.stored)
     # a constant that is a result has two numbers: the scalar passed in and the array it fills
     number = leaf_number | {node: len(leaves) + i for i, node in enumerate(stored)}
     storages = [find_storage(node, stored) for node in fusion.outputs]
@@ -448,7 +442,7 @@ def _assemble(
         zip(fusion.groups, lowered, compiled, strict=True)
     ):
         template, arrays, scalars = _fill_slots(low, number, leaf_number)
-        loaded = device.load(kernel.image, kernel.name, kernel.num_threads, kernel.shared_bytes)
+        loaded = devices.load(kernel, device)
         done = [n for n, last in last_use.items() if last == position and n >= len(leaves)]
         steps.append(
             Step(
@@ -464,7 +458,11 @@ def _assemble(
             )
         )
     results = tuple(
-        _Result(kept.index(number[s.base]), node.shape, node.dtype, s.strides, s.offset)
+        _Result(
+            kept.index(number[s.base]),
+            Layout(node.shape, node.dtype, s.strides, s.offset),
+            node.line,
+        )
         for node, s in zip(fusion.outputs, storages, strict=True)
         if s
     )

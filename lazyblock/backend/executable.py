@@ -6,11 +6,14 @@ passes in; the rest are allocated here, freed after their last use unless they a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import struct
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from lazyblock.backend.kernel import CompiledKernel
-from lazyblock.backend.runtime.device import Buffer, Device, Grid, LoadedKernel, pack_pointer
+from lazyblock.backend.runtime.device import Buffer, Device, Grid, Launch, LoadedKernel
 from lazyblock.events import KernelLaunch, emit, is_observed
 
 
@@ -46,6 +49,31 @@ class Step:
     frees: tuple[int, ...]  # arrays not needed after it
 
 
+class _Bound(NamedTuple):
+    """A step with all done that can be done before it runs. Slots are numbered here."""
+
+    allocates: tuple[tuple[int, int], ...]
+    launch: Launch | None  # None: there is nothing to do
+    pack: Callable[..., bytes]
+    template: list[int]
+    arrays: tuple[tuple[int, int, int], ...]  # slot, array, offset in bytes
+    scalars: tuple[tuple[int, int], ...]  # slot, leaf
+    frees: tuple[int, ...]
+
+
+def _bind(step: Step, device: Device) -> _Bound:
+    numbers = struct.Struct(f"<{len(step.template) // 8}Q")
+    return _Bound(
+        step.allocates,
+        device.bind(step.loaded, step.grid, step.work) if step.work else None,
+        numbers.pack,
+        list(numbers.unpack(step.template)),
+        tuple((s.position // 8, s.array, s.offset_bytes) for s in step.arrays),
+        tuple((s.position // 8, s.leaf) for s in step.scalars),
+        step.frees,
+    )
+
+
 @dataclass(frozen=True)
 class Executable:
     """Steps on one device. results: array numbers the caller gets, in order."""
@@ -55,26 +83,34 @@ class Executable:
     num_arrays: int
     results: tuple[int, ...]
 
-    def run(self, leaves: Sequence[Buffer | bytes]) -> list[Buffer]:
-        """Launch everything; leaves are buffers or the 8 slot bytes of a scalar. Asynchronous."""
-        arrays: list[Buffer | bytes | None] = [*leaves, *[None] * (self.num_arrays - len(leaves))]
-        device = self.device
-        for step in self.steps:
-            for number, nbytes in step.allocates:
-                arrays[number] = device.allocate(nbytes)
-            if step.work:
-                self._launch(step, arrays)
-            for number in step.frees:
-                arrays[number] = None
-        return [arrays[number] for number in self.results]  # type: ignore[misc]
+    @cached_property
+    def _bound(self) -> tuple[_Bound, ...]:
+        return tuple(_bind(step, self.device) for step in self.steps)
 
-    def _launch(self, step: Step, arrays: Sequence[Buffer | bytes | None]) -> None:
-        slots = bytearray(step.template)
-        for slot in step.arrays:
-            address = arrays[slot.array].pointer + slot.offset_bytes  # type: ignore[union-attr]
-            slots[slot.position : slot.position + 8] = pack_pointer(address)
-        for scalar in step.scalars:
-            slots[scalar.position : scalar.position + 8] = arrays[scalar.leaf]  # type: ignore[assignment]
-        self.device.launch(step.loaded, step.grid, slots, step.work)
+    def run(self, leaves: Sequence[Buffer | int]) -> list[Buffer]:
+        """Launch everything; leaves are buffers, or scalars as the number in their slot.
+
+        Asynchronous.
+        """
+        arrays: list[Any] = [*leaves, *[None] * (self.num_arrays - len(leaves))]
+        allocate = self.device.allocate
+        for allocates, launch, pack, template, addresses, scalars, frees in self._bound:
+            for number, nbytes in allocates:
+                arrays[number] = allocate(nbytes)
+            if launch is not None:
+                slots = template.copy()
+                for slot, number, offset in addresses:
+                    slots[slot] = arrays[number].pointer + offset
+                for slot, number in scalars:
+                    slots[slot] = arrays[number]
+                launch(pack(*slots))
+            for number in frees:
+                arrays[number] = None
         if is_observed():
-            emit(KernelLaunch(step.kernel.name, step.grid, str(self.device)))
+            self._tell()
+        return [arrays[number] for number in self.results]
+
+    def _tell(self) -> None:
+        for step in self.steps:
+            if step.work:
+                emit(KernelLaunch(step.kernel.name, step.grid, str(self.device)))

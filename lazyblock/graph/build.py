@@ -20,15 +20,19 @@ from lazyblock.graph.attrs import (
     ConstantAttrs,
     InputAttrs,
     IotaAttrs,
+    Layout,
     ReduceAttrs,
     ReshapeAttrs,
     Storage,
     ViewAttrs,
 )
 from lazyblock.graph.index_map import IndexMap
-from lazyblock.graph.node import Node, make_node
+from lazyblock.graph.node import Node, make_input, make_node
 from lazyblock.graph.ops import Op, ReduceKind
 from lazyblock.shapes import Shape, Strides, broadcast_shapes, contiguous_strides
+from lazyblock.source import user_line
+
+_OWN_FRAMES = 2  # user_line and a constructor
 
 
 def input_array(
@@ -36,7 +40,8 @@ def input_array(
 ) -> Node:
     """An array in memory; strides (default C order) and offset count elements."""
     strides = contiguous_strides(shape) if strides is None else strides
-    return make_node(Op.INPUT, (), InputAttrs(storage, shape, dtype, strides, offset))
+    layout = Layout(shape, dtype, strides, offset)
+    return make_input(InputAttrs(storage, layout), user_line(_OWN_FRAMES))
 
 
 def constant(value: Any, dtype: DType) -> Node:

@@ -11,19 +11,30 @@ from collections.abc import Hashable, Sequence
 from lazyblock.graph.attrs import InputAttrs
 from lazyblock.graph.node import Node
 from lazyblock.graph.ops import Op
-from lazyblock.graph.traverse import topological
 
 
 def fingerprint(outputs: Sequence[Node]) -> tuple[Hashable, list[Node]]:
     """Give the key of an expression and its leaves (inputs and constants) in order of first use.
 
-    Takes time linear in the graph.
+    Takes time linear in the graph: `traverse.topological`, written out for speed.
     """
     position: dict[Node, int] = {}
     leaves: list[Node] = []
     entries: list[Hashable] = []
-    for node in topological(outputs):
+    stack = list(reversed(outputs))
+    while stack:
+        node = stack[-1]
+        if node in position:
+            stack.pop()
+            continue
+        depth = len(stack)
+        for operand in reversed(node.inputs):
+            if operand not in position:
+                stack.append(operand)
+        if len(stack) > depth:
+            continue
         position[node] = len(position)
+        stack.pop()
         if node.op is Op.INPUT:
             assert isinstance(node.attrs, InputAttrs)
             leaves.append(node)

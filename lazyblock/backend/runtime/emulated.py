@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from lazyblock.backend.llvm import optimize
 from lazyblock.backend.llvm.emulated import CONTEXT, MOST_THREADS, SHADOW_FIELDS, Fault
-from lazyblock.backend.runtime.device import Buffer, Device, Grid, LoadedKernel, Resources
+from lazyblock.backend.runtime.device import Buffer, Device, Grid, Launch, LoadedKernel, Resources
 from lazyblock.dtypes import DType
 from lazyblock.errors import LaunchError, OutOfResourcesError, SanitizerError
 from lazyblock.target import cuda_target
@@ -272,13 +272,16 @@ class EmulatedDevice(Device):
             raise LaunchError(f"Kernel '{name}' could not be loaded: {error}") from error
         return EmulatedKernel(name, num_threads, shared_bytes, linked)
 
-    def launch(self, kernel: LoadedKernel, grid: Grid, slots: bytearray, work: int) -> None:
+    def bind(self, kernel: LoadedKernel, grid: Grid, work: int) -> Launch:
         assert isinstance(kernel, EmulatedKernel)
-        arguments = bytes(slots)
-        words = struct.unpack(f"<{len(slots) // 8}Q", arguments)[:-_GRID_SLOTS]
-        found = {self._buffers.find(word) for word in words} - {None}
-        with self._lock:
-            kernel.run(grid, arguments, sorted(found))  # type: ignore[arg-type]
+
+        def launch(slots: bytes) -> None:
+            words = struct.unpack(f"<{len(slots) // 8}Q", slots)[:-_GRID_SLOTS]
+            found = {self._buffers.find(word) for word in words} - {None}
+            with self._lock:
+                kernel.run(grid, slots, sorted(found))  # type: ignore[arg-type]
+
+        return launch
 
     def synchronize(self) -> None:
         pass
