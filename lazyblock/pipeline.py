@@ -8,7 +8,7 @@
 | lower_group      | a group                  | block program, arguments, grid       |
 | block passes     | block program            | simpler, legal block program         |
 | compile_program  | block program, target    | CompiledKernel (through the cache)   |
-| Executable.run   | leaf buffers and scalars | result buffers                       |
+| _Plan.run        | leaf nodes               | INPUT nodes of the results           |
 
 A plan is kept per fingerprint and device; kernels are kept by their text, so that a new size makes
 a new plan but no new kernel.
@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -143,6 +143,35 @@ class _Plan:
     lowered: tuple[LoweredKernel, ...]
     executable: Executable
     results: tuple[_Result, ...]
+    leaves: tuple[Op, ...]  # INPUT or CONSTANT
+
+    @cached_property
+    def run(self) -> Callable[[Sequence[Node]], list[Node]]:
+        """Run on leaves like those that were planned for; gives evaluated nodes."""
+        texts = [
+            f"nodes[{n}].attrs.storage"
+            if op is Op.INPUT
+            else f"int.from_bytes(nodes[{n}].attrs.data, 'little')"
+            for n, op in enumerate(self.leaves)
+        ]
+        return self.make_function(texts, {})
+
+    def make_function(
+        self, leaves: Sequence[str], names: dict[str, Any]
+    ) -> Callable[[Sequence[Node]], list[Node]]:
+        """As `run`, with texts of the leaves in terms of `nodes`, its parameter, and `names`."""
+        layouts = {f"layout{n}": result.layout for n, result in enumerate(self.results)}
+        lines = {f"line{n}": result.line for n, result in enumerate(self.results)}
+        tools = {"make_input": make_input, "InputAttrs": InputAttrs, "plan": self}
+
+        def make_results(buffers: Sequence[str]) -> list[str]:
+            return [
+                f"make_input(InputAttrs({buffers[result.number]}, layout{n}, plan), line{n})"
+                for n, result in enumerate(self.results)
+            ]
+
+        names = names | layouts | lines | tools
+        return self.executable.make_function("nodes", leaves, make_results, names)
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -218,20 +247,12 @@ def evaluate(outputs: Sequence[Node], reason: str) -> list[Node]:
     key, leaves = fingerprint(pending)
     device = _device_of(leaves)
     plan = _find_plan(key, pending, leaves, device)
-    results = _run(plan, [_leaf_value(leaf) for leaf in leaves])
+    results = plan.run(leaves)
     done = dict(zip(pending, results, strict=True))
     if events.is_observed():
         count = len(plan.lowered)
         events.emit(events.Evaluation(reason, str(user_line()), count))
     return [done.get(node, node) for node in outputs]
-
-
-def _run(plan: _Plan, leaves: Sequence[Any]) -> list[Node]:
-    buffers = plan.executable.run(leaves)
-    return [
-        make_input(InputAttrs(buffers[number], layout, plan), line)
-        for number, layout, line in plan.results
-    ]
 
 
 def _leaf_value(leaf: Node) -> Any:
@@ -270,7 +291,8 @@ def _plan_of(outputs: Sequence[Node]) -> _Plan | None:
 class Frozen:
     """An expression planned once, called with new data of the same shapes and dtypes.
 
-    inputs: INPUT nodes, in calling order. Other arrays in memory are captured as they are.
+    inputs: INPUT nodes, in calling order. Other arrays in memory are captured as they are. `run`
+    takes INPUT nodes laid out as these are and gives evaluated nodes.
     """
 
     def __init__(self, outputs: Sequence[Node], inputs: Sequence[Node]) -> None:
@@ -278,23 +300,22 @@ class Frozen:
         computed = [node for node in dict.fromkeys(outputs) if node.op is not Op.INPUT]
         key, leaves = fingerprint(computed)
         self._plan = _find_plan(key, computed, leaves, _device_of(leaves))
-        self._leaves = [None if leaf in position else _leaf_value(leaf) for leaf in leaves]
-        self._places = [(n, position[leaf]) for n, leaf in enumerate(leaves) if leaf in position]
+        captured = {f"leaf{n}": _leaf_value(leaf) for n, leaf in enumerate(leaves)}
+        texts = [
+            f"nodes[{position[leaf]}].attrs.storage" if leaf in position else f"leaf{n}"
+            for n, leaf in enumerate(leaves)
+        ]
+        used = {name: value for name, value in captured.items() if name in texts}
+        self._compute = self._plan.make_function(texts, used)
         # what a call may give: results of the plan, its inputs, captured arrays
         self._captured = [n for n in outputs if n.op is Op.INPUT and n not in position]
         number = {node: n for n, node in enumerate([*computed, *inputs, *self._captured])}
         self._outputs = [number[node] for node in outputs]
-        self._gives_results = self._outputs == list(range(len(computed)))
+        gives_results = self._outputs == list(range(len(computed)))
+        self.run = self._compute if gives_results else self._run_and_pick
 
-    def __call__(self, inputs: Sequence[Node]) -> list[Node]:
-        """Run on INPUT nodes laid out as the inputs were; gives evaluated nodes."""
-        leaves = self._leaves.copy()
-        for place, position in self._places:
-            leaves[place] = inputs[position].attrs.storage  # type: ignore[union-attr]
-        done = _run(self._plan, leaves)
-        if self._gives_results:
-            return done
-        known = [*done, *inputs, *self._captured]
+    def _run_and_pick(self, inputs: Sequence[Node]) -> list[Node]:
+        known = [*self._compute(inputs), *inputs, *self._captured]
         return [known[n] for n in self._outputs]
 
     @property
@@ -343,7 +364,7 @@ def _make_plan(outputs: Sequence[Node], leaves: Sequence[Node], device: Device) 
     fusion, lowered, compiled = compile_for(outputs, device.target)
     _report(outputs, fusion, compiled)
     executable, results = _assemble(fusion, lowered, compiled, placeholders, device)
-    return _Plan(fusion, lowered, executable, results)
+    return _Plan(fusion, lowered, executable, results, tuple(leaf.op for leaf in leaves))
 
 
 def compile_for(

@@ -1,7 +1,8 @@
 """A plan made runnable: kernels loaded on a device, launched in order with prepared arguments.
 
 Knows memory and slots, not graphs: arrays are numbered. Numbers 0..n-1 are the leaves the caller
-passes in; the rest are allocated here, freed after their last use unless they are results.
+passes in; the rest are allocated here, freed after their last use unless they are results. What the
+host does is written as Python text: interpreting steps would take longer than launching them.
 """
 
 from __future__ import annotations
@@ -9,12 +10,11 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from lazyblock.backend.kernel import CompiledKernel
-from lazyblock.backend.runtime.device import Buffer, Device, Grid, Launch, LoadedKernel
-from lazyblock.events import KernelLaunch, emit, is_observed
+from lazyblock.backend.runtime.device import Device, Grid, LoadedKernel
+from lazyblock.events import KernelLaunch, emit, listeners
 
 
 @dataclass(frozen=True)
@@ -49,31 +49,6 @@ class Step:
     frees: tuple[int, ...]  # arrays not needed after it
 
 
-class _Bound(NamedTuple):
-    """A step with all done that can be done before it runs. Slots are numbered here."""
-
-    allocates: tuple[tuple[int, int], ...]
-    launch: Launch | None  # None: there is nothing to do
-    pack: Callable[..., bytes]
-    template: list[int]
-    arrays: tuple[tuple[int, int, int], ...]  # slot, array, offset in bytes
-    scalars: tuple[tuple[int, int], ...]  # slot, leaf
-    frees: tuple[int, ...]
-
-
-def _bind(step: Step, device: Device) -> _Bound:
-    numbers = struct.Struct(f"<{len(step.template) // 8}Q")
-    return _Bound(
-        step.allocates,
-        device.bind(step.loaded, step.grid, step.work) if step.work else None,
-        numbers.pack,
-        list(numbers.unpack(step.template)),
-        tuple((s.position // 8, s.array, s.offset_bytes) for s in step.arrays),
-        tuple((s.position // 8, s.leaf) for s in step.scalars),
-        step.frees,
-    )
-
-
 @dataclass(frozen=True)
 class Executable:
     """Steps on one device. results: array numbers the caller gets, in order."""
@@ -83,34 +58,56 @@ class Executable:
     num_arrays: int
     results: tuple[int, ...]
 
-    @cached_property
-    def _bound(self) -> tuple[_Bound, ...]:
-        return tuple(_bind(step, self.device) for step in self.steps)
+    def make_function(
+        self,
+        parameter: str,
+        leaves: Sequence[str],
+        make_results: Callable[[list[str]], Sequence[str]],
+        names: dict[str, Any],
+    ) -> Callable[[Any], list[Any]]:
+        """A function that launches everything; asynchronous.
 
-    def run(self, leaves: Sequence[Buffer | int]) -> list[Buffer]:
-        """Launch everything; leaves are buffers, or scalars as the number in their slot.
-
-        Asynchronous.
+        Parameters: the name of its one parameter; texts of the leaves, each a buffer or, for a
+        scalar, the number in its slot; make_results, from texts of the result buffers to texts of
+        what is returned; what the names in these texts mean.
         """
-        arrays: list[Any] = [*leaves, *[None] * (self.num_arrays - len(leaves))]
-        allocate = self.device.allocate
-        for allocates, launch, pack, template, addresses, scalars, frees in self._bound:
-            for number, nbytes in allocates:
-                arrays[number] = allocate(nbytes)
-            if launch is not None:
-                slots = template.copy()
-                for slot, number, offset in addresses:
-                    slots[slot] = arrays[number].pointer + offset
-                for slot, number in scalars:
-                    slots[slot] = arrays[number]
-                launch(pack(*slots))
-            for number in frees:
-                arrays[number] = None
-        if is_observed():
-            self._tell()
-        return [arrays[number] for number in self.results]
+        names = {**names, **self._names(), "tell": self._tell, "listeners": listeners}
+        lines = [f"def run({parameter}):"]
+        lines += [f"a{number} = {text}" for number, text in enumerate(leaves)]
+        for number, step in enumerate(self.steps):
+            lines += [f"a{array} = allocate{array}()" for array, _ in step.allocates]
+            if step.work:
+                lines.append(f"launch{number}(pack{number}({', '.join(_slots(step))}))")
+            lines += [f"a{array} = None" for array in step.frees]
+        lines.append("if listeners: tell()")
+        results = make_results([f"a{number}" for number in self.results])
+        lines.append(f"return [{', '.join(results)}]")
+        exec("\n    ".join(lines), names)
+        function: Callable[[Any], list[Any]] = names["run"]
+        return function
+
+    def _names(self) -> dict[str, Any]:
+        names: dict[str, Any] = {}
+        for number, step in enumerate(self.steps):
+            for array, nbytes in step.allocates:
+                names[f"allocate{array}"] = self.device.allocator(nbytes)
+            if step.work:
+                names[f"launch{number}"] = self.device.bind(step.loaded, step.grid, step.work)
+                names[f"pack{number}"] = struct.Struct(f"<{len(step.template) // 8}Q").pack
+        return names
 
     def _tell(self) -> None:
         for step in self.steps:
             if step.work:
                 emit(KernelLaunch(step.kernel.name, step.grid, str(self.device)))
+
+
+def _slots(step: Step) -> list[str]:
+    """What stands in the slots of a launch, each an unsigned number of 64 bits."""
+    texts = [str(value) for (value,) in struct.iter_unpack("<Q", step.template)]
+    for slot in step.arrays:
+        offset = f" + {slot.offset_bytes}" if slot.offset_bytes else ""
+        texts[slot.position // 8] = f"a{slot.array}.pointer{offset}"
+    for scalar in step.scalars:
+        texts[scalar.position // 8] = f"a{scalar.leaf}"
+    return texts

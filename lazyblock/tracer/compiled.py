@@ -88,10 +88,10 @@ class _FrozenCall:
         self._devices = [pipeline.device_of(node) for node in outputs]
         with config.scope(**({"numerics": numerics} if numerics else {})):
             self.frozen = pipeline.freeze(outputs, inputs)
+        self._run = self.frozen.run
 
     def __call__(self, inputs: list[Node]) -> list[Array]:
-        results = self.frozen(inputs)
-        return [Array(Cell(node, d)) for node, d in zip(results, self._devices, strict=False)]
+        return [*map(Array, map(Cell, self._run(inputs), self._devices))]
 
 
 def _input_node(value: Any, device: str | None) -> Node:
@@ -217,14 +217,13 @@ class _Trace:
                 hint="write into a copy, 'x = x.copy()', and return it.",
             )
         outputs: list[Node] = []
-        self.structure = _take_arrays(result, outputs)
+        self._structure = _take_arrays(result, outputs)
+        self._gives_array = isinstance(self._structure, _Slot)
         self.call = _FrozenCall(outputs, inputs, numerics)
 
     def __call__(self, nodes: list[Node]) -> Any:
         results = self.call(nodes)
-        if type(self.structure) is _Slot:
-            return results[0]
-        return _fill(self.structure, results)
+        return results[0] if self._gives_array else _fill(self._structure, results)
 
 
 class CompiledFunction:
@@ -269,7 +268,8 @@ def _signature(value: Any, nodes: list[Node]) -> Hashable:
     if type(value) is Array or _is_array(value):
         node = _input_node(value, None)
         nodes.append(node)
-        return _place(node)
+        attrs = node.attrs
+        return attrs.layout, attrs.storage.device  # type: ignore[union-attr]
     if isinstance(value, float):
         return float, value.hex()  # tells -0.0 from 0.0, finds NaN again
     if isinstance(value, (list, tuple)):

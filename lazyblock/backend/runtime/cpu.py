@@ -12,7 +12,7 @@ import itertools
 import os
 import queue
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ import numpy.typing as npt
 from lazyblock import config
 from lazyblock.backend.llvm import optimize
 from lazyblock.backend.runtime.device import Buffer, Device, Grid, Launch, LoadedKernel, Resources
-from lazyblock.backend.runtime.pool import Pool, size_class
+from lazyblock.backend.runtime.pool import Pool, Shelf
 from lazyblock.dtypes import DType
 from lazyblock.errors import LaunchError, OutOfResourcesError
 from lazyblock.shapes import contiguous_strides
@@ -29,6 +29,7 @@ from lazyblock.shapes import contiguous_strides
 _ALIGNMENT = 64
 _SMALL_WORK = 1 << 16  # elements; below, waking threads costs more than it gains
 _RANGES_PER_THREAD = 4
+_Block = tuple[int, npt.NDArray[Any]]  # an address, and the memory it is in
 _Entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 
@@ -38,20 +39,20 @@ _Entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 class CpuBuffer(Buffer):
     """Host memory. That of a pool goes back there with the last reference."""
 
-    __slots__ = ("_memory", "_pool", "device", "nbytes", "pointer")
+    __slots__ = ("_block", "_shelf", "device", "nbytes", "pointer")
 
     def __init__(
-        self, device: Device, pointer: int, nbytes: int, memory: Any, pool: _Pool | None = None
+        self, device: Device, nbytes: int, block: _Block, shelf: Shelf[_Block] | None = None
     ) -> None:
         self.device = device
-        self.pointer = pointer
+        self.pointer = block[0]
         self.nbytes = nbytes
-        self._memory = memory
-        self._pool = pool
+        self._block = block
+        self._shelf = shelf
 
     def __del__(self) -> None:
-        if self._pool is not None:
-            self._pool.keep((self.pointer, self._memory), size_class(self.nbytes))
+        if self._shelf is not None:
+            self._shelf.keep(self._block)
 
 
 class _Window:
@@ -76,10 +77,7 @@ class _Window:
         }
 
 
-_Pool = Pool[tuple[int, npt.NDArray[np.uint8]]]  # of addresses and the memory that starts there
-
-
-def _allocate_aligned(size: int) -> tuple[int, npt.NDArray[np.uint8]]:
+def _allocate_aligned(size: int) -> _Block:
     raw = np.empty(size + _ALIGNMENT, np.uint8)
     address = raw.ctypes.data
     return address + -address % _ALIGNMENT, raw
@@ -195,14 +193,17 @@ class CpuDevice(Device):
             cls._only._pool = Pool(_physical_bytes() // 4)
         return cls._only
 
-    _pool: _Pool
+    _pool: Pool[_Block]
 
-    def allocate(self, nbytes: int) -> Buffer:
-        size = size_class(nbytes)
-        pointer, memory = self._pool.take(size) or self._allocate(size)
-        return CpuBuffer(self, pointer, nbytes, memory, self._pool)
+    def allocator(self, nbytes: int) -> Callable[[], Buffer]:
+        shelf = self._pool.shelf(nbytes)
 
-    def _allocate(self, size: int) -> tuple[int, npt.NDArray[np.uint8]]:
+        def allocate() -> CpuBuffer:
+            return CpuBuffer(self, nbytes, shelf.take() or self._allocate(shelf.size), shelf)
+
+        return allocate
+
+    def _allocate(self, size: int) -> _Block:
         try:
             return _allocate_aligned(size)
         except MemoryError:
@@ -279,4 +280,4 @@ class CpuDevice(Device):
 
 def alias(array: npt.NDArray[Any]) -> Buffer:
     """A buffer over a NumPy array's own memory, from its first element on."""
-    return CpuBuffer(CpuDevice(), array.ctypes.data, array.nbytes, array)
+    return CpuBuffer(CpuDevice(), array.nbytes, (array.ctypes.data, array))

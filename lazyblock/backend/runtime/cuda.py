@@ -17,7 +17,7 @@ import hashlib
 import os
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,7 @@ from lazyblock.backend.runtime.cuda_launch import (
     pack_configuration,
 )
 from lazyblock.backend.runtime.device import Buffer, Device, Grid, Launch, LoadedKernel, Resources
-from lazyblock.backend.runtime.pool import Pool, size_class
+from lazyblock.backend.runtime.pool import Pool, Shelf
 from lazyblock.dtypes import DType
 from lazyblock.errors import CompileError, DeviceError, LazyBlockError, OutOfResourcesError
 from lazyblock.shapes import size_of
@@ -109,16 +109,24 @@ def _open_device(index: int) -> CudaDevice | str:
 
 
 class CudaBuffer(Buffer):
-    """Memory of a GPU; goes back to the pool, in stream order, with its last reference."""
+    """Memory of a GPU; goes back to where it came from, in stream order, with its last reference.
 
-    def __init__(self, device: CudaDevice, pointer: int, nbytes: int) -> None:
+    shelf: where that is; None: the driver.
+    """
+
+    __slots__ = ("_shelf", "device", "nbytes", "pointer")
+
+    def __init__(
+        self, device: CudaDevice, pointer: int, nbytes: int, shelf: Shelf[int] | None = None
+    ) -> None:
         self.device: CudaDevice = device
         self.pointer = pointer
         self.nbytes = nbytes
+        self._shelf = shelf
 
     def __del__(self) -> None:
-        if self.pointer and not sys.is_finalizing():
-            self.device.free(self.pointer, self.nbytes)
+        if self._shelf is None or not self._shelf.keep(self.pointer):
+            self.device.free(self.pointer)
 
 
 class CudaKernel(LoadedKernel):
@@ -251,16 +259,22 @@ class CudaDevice(Device):
 
     # --- memory ----------------------------------------------------------------------------------
 
-    def allocate(self, nbytes: int) -> CudaBuffer:
+    def allocator(self, nbytes: int) -> Callable[[], CudaBuffer]:
         """Memory freed before, else new; when there is none, after giving back what is unused."""
-        if _thread.current is not self:
-            self._activate()
         if nbytes == 0:
-            return CudaBuffer(self, 0, 0)
-        size = size_class(nbytes) if nbytes <= _MOST_KEPT_BYTES else nbytes
-        return CudaBuffer(self, self._pool.take(size) or self._allocate(size, nbytes), nbytes)
+            return lambda: CudaBuffer(self, 0, 0)
+        if nbytes > _MOST_KEPT_BYTES:
+            return lambda: CudaBuffer(self, self._allocate(nbytes, nbytes), nbytes)
+        shelf = self._pool.shelf(nbytes)
+
+        def allocate() -> CudaBuffer:
+            pointer = shelf.take() or self._allocate(shelf.size, nbytes)
+            return CudaBuffer(self, pointer, nbytes, shelf)
+
+        return allocate
 
     def _allocate(self, size: int, wanted: int) -> int:
+        self._activate()
         status, pointer = driver.cuMemAllocAsync(size, self._stream)
         if status and int(status) == OUT_OF_MEMORY:
             self.trim()
@@ -289,9 +303,9 @@ class CudaDevice(Device):
             note=f"{held:,} bytes are held by arrays, {free:,} of {total:,} are free.",
         )
 
-    def free(self, pointer: int, nbytes: int) -> None:
-        """Take memory back, in the stream's order; never raises (for finalizers)."""
-        if nbytes <= _MOST_KEPT_BYTES and self._pool.keep(pointer, size_class(nbytes)):
+    def free(self, pointer: int) -> None:
+        """Give memory back to the driver, in the stream's order; never raises (for finalizers)."""
+        if not pointer or sys.is_finalizing():
             return
         try:
             self._activate()
@@ -300,8 +314,9 @@ class CudaDevice(Device):
             return
 
     def from_host(self, array: npt.NDArray[Any]) -> CudaBuffer:
+        self._activate()
         source = np.ascontiguousarray(array)
-        buffer = self.allocate(source.nbytes)
+        buffer = self.allocator(source.nbytes)()
         if source.nbytes:
             address = source.ctypes.data
             copied = driver.cuMemcpyHtoDAsync(buffer.pointer, address, source.nbytes, self._stream)

@@ -30,6 +30,8 @@ _WARNING = re.compile(r"\bwarning\b|\bC75\d\d\b", re.IGNORECASE)
 class Buffer(ABC):
     """Memory of a device. `pointer` is its address; it lives as long as the object does."""
 
+    __slots__ = ()
+
     device: Device
     pointer: int
     nbytes: int
@@ -67,8 +69,12 @@ class Device(ABC):
         return self.name
 
     @abstractmethod
+    def allocator(self, nbytes: int) -> Callable[[], Buffer]:
+        """Prepare allocations of one size. They raise OutOfResourcesError with the sizes."""
+
     def allocate(self, nbytes: int) -> Buffer:
         """Uninitialised memory (possibly recycled). Raises: OutOfResourcesError with the sizes."""
+        return self.allocator(nbytes)()
 
     @abstractmethod
     def from_host(self, array: npt.NDArray[Any]) -> Buffer:

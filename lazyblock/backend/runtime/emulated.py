@@ -12,11 +12,12 @@ from __future__ import annotations
 import bisect
 import ctypes
 import dataclasses
+import functools
 import itertools
 import struct
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -240,7 +241,10 @@ class EmulatedDevice(Device):
         self._buffers = _Buffers()
         self._lock = threading.Lock()  # one launch at a time: kernels keep their threads' state
 
-    def allocate(self, nbytes: int) -> Buffer:
+    def allocator(self, nbytes: int) -> Callable[[], Buffer]:
+        return functools.partial(self._allocate, nbytes)
+
+    def _allocate(self, nbytes: int) -> Buffer:
         buffer = EmulatedBuffer(self, nbytes)
         self._buffers.add(buffer.pointer, nbytes)
         weakref.finalize(buffer, self._buffers.remove, buffer.pointer)
