@@ -248,10 +248,12 @@ def evaluate(outputs: Sequence[Node], reason: str) -> list[Node]:
     device = _device_of(leaves)
     plan = _find_plan(key, pending, leaves, device)
     results = plan.run(leaves)
-    done = dict(zip(pending, results, strict=True))
     if events.is_observed():
         count = len(plan.lowered)
         events.emit(events.Evaluation(reason, str(user_line()), count))
+    if len(pending) == len(outputs):
+        return results
+    done = dict(zip(pending, results, strict=True))
     return [done.get(node, node) for node in outputs]
 
 
