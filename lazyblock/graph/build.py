@@ -103,7 +103,13 @@ def squeeze(node: Node, positions: Sequence[int]) -> Node:
 
 def elementwise(op: Op, *operands: Node) -> Node:
     """Apply an elementwise op. Raises: ShapeError, DTypeError."""
-    return make_node(op, _broadcast(op, operands), NO_ATTRS)
+    shape: Shape = ()
+    for node in operands:
+        if node.shape and node.shape != shape:
+            if shape:
+                return make_node(op, _broadcast(op, operands), NO_ATTRS)
+            shape = node.shape
+    return make_node(op, operands, NO_ATTRS)
 
 
 def where(condition: Node, on_true: Node, on_false: Node) -> Node:
@@ -124,9 +130,6 @@ def reduce_keepdims(kind: ReduceKind, operand: Node, axes: tuple[int, ...]) -> N
 
 
 def _broadcast(op: Op, operands: tuple[Node, ...]) -> tuple[Node, ...]:
-    wide = [node.shape for node in operands if node.shape]
-    if not wide or wide.count(wide[0]) == len(wide):
-        return operands
     shape = broadcast_shapes(*(node.shape for node in operands), operation=op.value)
     return tuple(node if node.shape == () else broadcast_to(node, shape) for node in operands)
 
