@@ -205,7 +205,7 @@ def default_device() -> str:
 
 
 def device_of(node: Node) -> str:
-    """Name of the device `node`'s data is on; the default device for constants."""
+    """Name of the device an INPUT's data is on; of the default device for other nodes."""
     return _device_of([node]).name
 
 
@@ -294,7 +294,7 @@ class Frozen:
     """An expression planned once, called with new data of the same shapes and dtypes.
 
     inputs: INPUT nodes, in calling order. Other arrays in memory are captured as they are. `run`
-    takes INPUT nodes laid out as these are and gives evaluated nodes.
+    takes INPUT nodes laid out as these are and gives evaluated nodes, on `devices`.
     """
 
     def __init__(self, outputs: Sequence[Node], inputs: Sequence[Node]) -> None:
@@ -315,6 +315,8 @@ class Frozen:
         self._outputs = [number[node] for node in outputs]
         gives_results = self._outputs == list(range(len(computed)))
         self.run = self._compute if gives_results else self._run_and_pick
+        place = self._plan.executable.device.name
+        self.devices = [device_of(n) if n.op is Op.INPUT else place for n in outputs]
 
     def _run_and_pick(self, inputs: Sequence[Node]) -> list[Node]:
         known = [*self._compute(inputs), *inputs, *self._captured]

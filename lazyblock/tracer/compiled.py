@@ -85,10 +85,9 @@ class _FrozenCall:
     """Outputs frozen over inputs; leaves that are not inputs are captured as they are."""
 
     def __init__(self, outputs: Sequence[Node], inputs: Sequence[Node], numerics: str | None):
-        self._devices = [pipeline.device_of(node) for node in outputs]
         with config.scope(**({"numerics": numerics} if numerics else {})):
             self.frozen = pipeline.freeze(outputs, inputs)
-        self._run = self.frozen.run
+        self._run, self._devices = self.frozen.run, self.frozen.devices
 
     def __call__(self, inputs: list[Node]) -> list[Array]:
         return [*map(Array, map(Cell, self._run(inputs), self._devices))]
@@ -125,7 +124,7 @@ class CompiledExpression:
             raise ValueRangeError("Expected arrays to compile, got an empty list.")
         self._numerics = numerics
         self.inputs = tuple(n for n in topological(self._outputs) if n.op is Op.INPUT)
-        self._device = pipeline.device_of(self._outputs[0])
+        self._device = pipeline.device_of(self.inputs[0]) if self.inputs else None
         self._calls: _Signatures[_FrozenCall] = _Signatures()
         self._first = self._freeze(self.inputs)
 
