@@ -3,6 +3,7 @@
 import ctypes
 import enum
 import itertools
+import re
 import subprocess
 import sys
 
@@ -102,6 +103,7 @@ class FakeDriver:
         self.blocks = {}
         self.launches = []
         self.launch_status = OK
+        self.num_parameters = 2
         self.wait_status = OK
         self.load_status = OK
         self.link_status = OK
@@ -215,7 +217,8 @@ def launch_on_fake(function, *rest):
     assert (function, stream, extra) == (FUNCTION, STREAM, None)
     array = ctypes.cast(parameters, ctypes.POINTER(ctypes.c_void_p))
     driver = FakeDriver.current
-    driver.launches.append((dimensions, [ctypes.string_at(array[i], 8) for i in range(2)]))
+    values = [ctypes.string_at(array[i], 8) for i in range(driver.num_parameters)]
+    driver.launches.append((dimensions, values))
     return driver.launch_status
 
 
@@ -391,6 +394,15 @@ def test_launch_passes_every_slot(fake, device):
     assert second[0] == pack_pointer(77)
 
 
+@pytest.mark.parametrize("count", [0, 1, 7, 200])
+def test_launch_takes_any_number_of_parameters(fake, device, count):
+    kernel = device.load(b"", "k", 128, 0)
+    fake.num_parameters = count
+    values = [pack_pointer(2**64 - 1 - n) for n in range(count)]
+    device.launch(kernel, (2**31 - 1, 1, 1), make_slots(*values), 1)
+    assert fake.launches == [([2**31 - 1, 1, 1, 128, 1, 1, 0], values)]
+
+
 def test_an_empty_grid_launches_nothing(fake, device):
     kernel = device.load(b"", "k", 128, 0)
     device.launch(kernel, (0, 1, 1), make_slots(pack_pointer(0)), 0)
@@ -427,6 +439,42 @@ def test_a_forked_child_is_refused(monkeypatch, device):
     monkeypatch.setattr(cuda_driver, "_found", cuda_driver.Probe(1, ""))
     assert not cuda.is_available()
     assert "forked" in cuda.describe_missing()
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (214, "uncorrectable memory error"),
+        (700, r"out of bounds \('emulated:sm_90a' tells where\)"),
+        (702, "ran longer than"),
+        (709, "context was destroyed"),
+        (716, "not aligned"),
+        (719, "does not tell how"),
+    ],
+)
+def test_errors_that_lose_the_device_are_explained(fake, status, words):
+    error = cuda_driver.make_error(status, "wait")
+    assert isinstance(error, LaunchError)
+    assert re.search(rf"{words}.*\.\n.*trying to wait; the device is lost", str(error))
+
+
+def test_devices_that_cannot_be_used_say_why(monkeypatch, fake):
+    monkeypatch.setattr(cuda_driver, "_found", cuda_driver.Probe(2, ""))
+    cuda._open_device.cache_clear()
+    old = {"cuDeviceGet": lambda index: (OK, index)}
+    attribute = fake.cuDeviceGetAttribute
+    old["cuDeviceGetAttribute"] = lambda key, index: (OK, 7) if index == 0 else attribute(key, 1)
+    for name, function in old.items():
+        monkeypatch.setattr(fake, name, function, raising=False)
+    assert cuda.get_device(None).name == cuda.get_device(1).name == "cuda:1"
+    with pytest.raises(DeviceError, match=r"'cuda:0' cannot be used: .* capability 7\.7"):
+        cuda.get_device(0)
+    with pytest.raises(DeviceError, match=r"no device 'cuda:2', only 'cuda:0', 'cuda:1'\."):
+        cuda.get_device(2)
+    monkeypatch.setattr(cuda_driver, "_found", cuda_driver.Probe(0, "there is no NVIDIA driver"))
+    with pytest.raises(DeviceError, match="no device 'cuda:0': there is no NVIDIA driver"):
+        cuda.get_device(None)
+    cuda._open_device.cache_clear()
 
 
 def test_old_devices_are_refused(monkeypatch, fake):

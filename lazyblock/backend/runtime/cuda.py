@@ -249,7 +249,7 @@ class CudaDevice(Device):
             suffix = f" (last kernel launched: '{self._last_kernel}')" if self._last_kernel else ""
             error = make_error(int(answer[0]), action + suffix)
             self._lost = DeviceError(
-                f"{self.name} is lost to this process: an earlier kernel failed.",
+                f"{self.name} is lost to this process since an earlier error.",
                 note=str(error),
                 hint="restart the process.",
             )
@@ -378,8 +378,7 @@ class CudaDevice(Device):
 
     def _load_module(self, image: bytes, name: str) -> tuple[Any, str]:
         """Load PTX as machine code that is kept on disk; a cubin as it is."""
-        is_linkable = not image.startswith(_CUBIN_START) and _LOST_BY_LINKING not in image
-        if not is_linkable:
+        if image.startswith(_CUBIN_START) or _LOST_BY_LINKING in image:
             return self._load_image(image, name)
         key = self._cubin_key(image)
         found = cache.find_image(key)
