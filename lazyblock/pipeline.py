@@ -302,13 +302,14 @@ class Frozen:
         computed = [node for node in dict.fromkeys(outputs) if node.op is not Op.INPUT]
         key, leaves = fingerprint(computed)
         self._plan = _find_plan(key, computed, leaves, _device_of(leaves))
-        captured = {f"leaf{n}": _leaf_value(leaf) for n, leaf in enumerate(leaves)}
-        texts = [
-            f"nodes[{position[leaf]}].attrs.storage" if leaf in position else f"leaf{n}"
-            for n, leaf in enumerate(leaves)
-        ]
-        used = {name: value for name, value in captured.items() if name in texts}
-        self._compute = self._plan.make_function(texts, used)
+        texts, captured = [], {}
+        for n, leaf in enumerate(leaves):
+            if leaf in position:
+                texts.append(f"nodes[{position[leaf]}].attrs.storage")
+            else:
+                texts.append(f"leaf{n}")
+                captured[f"leaf{n}"] = _leaf_value(leaf)
+        self._compute = self._plan.make_function(texts, captured)
         # what a call may give: results of the plan, its inputs, captured arrays
         self._captured = [n for n in outputs if n.op is Op.INPUT and n not in position]
         number = {node: n for n, node in enumerate([*computed, *inputs, *self._captured])}

@@ -13,7 +13,7 @@ import pytest
 from lazyblock import config, dtypes
 from lazyblock.backend.llvm.nvptx import emit_nvptx
 from lazyblock.backend.llvm.ptx import to_ptx
-from lazyblock.backend.runtime import cuda, cuda_driver
+from lazyblock.backend.runtime import cuda, cuda_driver, cuda_module
 from lazyblock.backend.runtime.device import pack_pointer, pack_scalar
 from lazyblock.errors import CompileError, DeviceError, LaunchError, OutOfResourcesError
 from lazyblock.tiler.interpret import interpret
@@ -230,6 +230,7 @@ def fake(monkeypatch, tmp_path):
     monkeypatch.setattr(config.current, "cache_dir", str(tmp_path / "cache"))
     monkeypatch.setattr(cuda, "driver", driver)
     monkeypatch.setattr(cuda_driver, "driver", driver)
+    monkeypatch.setattr(cuda_module, "driver", driver)
     monkeypatch.setattr(cuda._thread, "current", None)
     return driver
 
@@ -589,7 +590,8 @@ def test_gpu_cubin_of_ptx_loads(gpu):
     program = axpy()(np.random.default_rng(0)).program
     kernel = emit_nvptx(program, gpu.target)
     ptx = to_ptx(kernel.llvm, gpu.target).encode()
-    image, log = gpu.link(ptx, kernel.name)
+    assert gpu.stream  # its context is current
+    image, log = cuda_module.link(ptx, kernel.name, cuda_driver.check)
     assert image.startswith(b"\x7fELF") and "registers" in log
     linked = gpu.load(image, kernel.name, kernel.num_threads, 0)
     compiled = gpu.load(ptx + b"\n// setmaxnreg", kernel.name, kernel.num_threads, 0)

@@ -9,11 +9,9 @@ Nothing here is loaded until a device is asked for, and no context is opened unt
 
 from __future__ import annotations
 
-import ctypes
 import dataclasses
 import functools
 import gc
-import hashlib
 import os
 import sys
 import threading
@@ -23,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lazyblock.backend import cache
+from lazyblock.backend.runtime import cuda_module
 from lazyblock.backend.runtime.cuda_driver import (
     OUT_OF_MEMORY,
     STICKY_ERRORS,
@@ -42,16 +40,13 @@ from lazyblock.backend.runtime.cuda_launch import (
 from lazyblock.backend.runtime.device import Buffer, Device, Grid, Launch, LoadedKernel, Resources
 from lazyblock.backend.runtime.pool import Pool, Shelf
 from lazyblock.dtypes import DType
-from lazyblock.errors import CompileError, DeviceError, LazyBlockError, OutOfResourcesError
+from lazyblock.errors import DeviceError, LazyBlockError, OutOfResourcesError
 from lazyblock.shapes import size_of
 from lazyblock.target import Target, cuda_target
 
-_LOG_BYTES = 1 << 16
 _DEFAULT_SHARED_BYTES = 48 << 10  # more must be asked for, kernel by kernel
 _MOST_HELD_BYTES = 512 << 20  # freed memory that is not given back to the driver
 _MOST_KEPT_BYTES = 32 << 20  # of one piece: what works on more hides the driver's time
-_CUBIN_START = b"\x7fELF"
-_LOST_BY_LINKING = b"setmaxnreg"
 _LEAST_CAPABILITY = 80
 
 
@@ -366,7 +361,7 @@ class CudaDevice(Device):
                 f"Kernel '{name}' wants {shared_bytes:,} bytes of shared memory, "
                 f"{self.name} has {self.target.shared_bytes:,}."
             )
-        module, log = self._load_module(image, name)
+        module, log = cuda_module.load(image, name, self.target.arch, self._check)
         function = self._check(
             driver.cuModuleGetFunction(module, name.encode()), f"find kernel '{name}'"
         )
@@ -375,57 +370,6 @@ class CudaDevice(Device):
             reserved = driver.cuFuncSetAttribute(function, key, shared_bytes)
             self._check(reserved, f"reserve shared memory for '{name}'")
         return CudaKernel(name, function, num_threads, shared_bytes, log)
-
-    def _load_module(self, image: bytes, name: str) -> tuple[Any, str]:
-        """Load PTX as machine code that is kept on disk; a cubin as it is."""
-        if image.startswith(_CUBIN_START) or _LOST_BY_LINKING in image:
-            return self._load_image(image, name)
-        key = self._cubin_key(image)
-        found = cache.find_image(key)
-        if found:
-            try:
-                return self._load_image(found.data, name)[0], found.log
-            except CompileError:
-                pass  # not for this driver after all
-        cubin, log = self.link(image, name)
-        cache.keep_image(key, cache.Image(cubin, log))
-        return self._load_image(cubin, name)[0], log
-
-    def _cubin_key(self, ptx: bytes) -> str:
-        version = check(driver.cuDriverGetVersion(), "tell the driver's version")
-        place = f"cubin\0{version}\0{self.target.arch}\0"
-        return hashlib.sha256(place.encode() + ptx).hexdigest()
-
-    def _load_image(self, image: bytes, name: str) -> tuple[Any, str]:
-        jit = _Jit()
-        answer = driver.cuModuleLoadDataEx(_terminated(image), *jit.arguments)
-        module = self._check_compiled(answer, f"load kernel '{name}'", jit)
-        return module, jit.log
-
-    def link(self, ptx: bytes, name: str = "kernel") -> tuple[bytes, str]:
-        """The cubin of a PTX text and the compiler's log.
-
-        Not for kernels that use setmaxnreg, which linking may lose.
-        Raises: CompileError with the driver's log.
-        """
-        self._activate()
-        jit = _Jit()
-        action = f"compile kernel '{name}'"
-        text = _terminated(ptx)
-        state = self._check(driver.cuLinkCreate(*jit.arguments), action)
-        try:
-            kind = driver.CUjitInputType.CU_JIT_INPUT_PTX
-            added = driver.cuLinkAddData(state, kind, text, len(text), name.encode(), 0, [], [])
-            self._check_compiled(added, action, jit)
-            address, size = self._check_compiled(driver.cuLinkComplete(state), action, jit)
-            return ctypes.string_at(int(address), int(size)), jit.log
-        finally:
-            driver.cuLinkDestroy(state)
-
-    def _check_compiled(self, answer: Sequence[Any], action: str, jit: _Jit) -> Any:
-        if answer[0] and int(answer[0]) not in STICKY_ERRORS:
-            raise make_error(int(answer[0]), action, jit.errors)
-        return self._check(answer, action)
 
     def bind(self, kernel: LoadedKernel, grid: Grid, work: int) -> Launch:
         assert isinstance(kernel, CudaKernel)
@@ -451,36 +395,3 @@ class CudaDevice(Device):
     def synchronize(self) -> None:
         self._activate()
         self._check(driver.cuStreamSynchronize(self._stream), "wait for the device")
-
-
-class _Jit:
-    """Options of the driver's compiler, and the logs it writes."""
-
-    def __init__(self) -> None:
-        option = driver.CUjit_option
-        self._log, self._errors = bytearray(_LOG_BYTES), bytearray(_LOG_BYTES)
-        options = {
-            option.CU_JIT_INFO_LOG_BUFFER: self._log,
-            option.CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES: _LOG_BYTES,
-            option.CU_JIT_ERROR_LOG_BUFFER: self._errors,
-            option.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES: _LOG_BYTES,
-            option.CU_JIT_LOG_VERBOSE: 1,
-        }
-        self.arguments = len(options), list(options), list(options.values())
-
-    @property
-    def log(self) -> str:
-        return _read_log(self._log)
-
-    @property
-    def errors(self) -> str:
-        return _read_log(self._errors)
-
-
-def _terminated(image: bytes) -> bytes:
-    """PTX text must end with a zero byte; a cubin is taken as it is."""
-    return image if image.startswith(_CUBIN_START) or image.endswith(b"\0") else image + b"\0"
-
-
-def _read_log(buffer: bytearray) -> str:
-    return buffer.split(b"\0", 1)[0].decode(errors="replace").strip()
