@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import Field, dataclass, field, fields
+from operator import attrgetter
 from typing import Any
 
 from lazyblock.errors import ValueRangeError
@@ -77,14 +78,20 @@ def _from_environment() -> Config:
 current = _from_environment()
 
 
+_CODE_FIELDS = [entry.name for entry in fields(Config) if entry.metadata["affects_code"]]
+_get_code_values = attrgetter(*_CODE_FIELDS)
+
+
+def code_values() -> tuple[Any, ...]:
+    """The settings that change generated code, for keys in memory."""
+    values: tuple[Any, ...] = _get_code_values(current)
+    return values
+
+
 def code_settings() -> str:
-    """The settings that change generated code, as text for cache keys."""
-    pairs = (
-        f"{entry.name}={getattr(current, entry.name)!r}"
-        for entry in fields(Config)
-        if entry.metadata["affects_code"]
-    )
-    return " ".join(pairs)
+    """The same as text, for keys of the disk cache."""
+    pairs = zip(_CODE_FIELDS, code_values(), strict=True)
+    return " ".join(f"{name}={value!r}" for name, value in pairs)
 
 
 @contextmanager

@@ -8,7 +8,7 @@
 | lower_group      | a group                  | block program, arguments, grid       |
 | block passes     | block program            | simpler, legal block program         |
 | compile_program  | block program, target    | CompiledKernel (through the cache)   |
-| Executable.run   | leaf buffers and scalars | result buffers                       |
+| _Plan.run        | leaf nodes               | INPUT nodes of the results           |
 
 A plan is kept per fingerprint and device; kernels are kept by their text, so that a new size makes
 a new plan but no new kernel.
@@ -16,13 +16,10 @@ a new plan but no new kernel.
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any
-from weakref import WeakKeyDictionary
+from functools import cached_property, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -39,9 +36,9 @@ from lazyblock.fusion.planner import plan_fusion
 from lazyblock.fusion.printer import explain_plan, print_plan
 from lazyblock.fusion.storage import find_storage
 from lazyblock.graph import build
-from lazyblock.graph.attrs import InputAttrs, Placeholder
+from lazyblock.graph.attrs import InputAttrs, Layout, Placeholder
 from lazyblock.graph.fingerprint import fingerprint
-from lazyblock.graph.node import Node, make_node
+from lazyblock.graph.node import Node, make_input
 from lazyblock.graph.ops import Op
 from lazyblock.graph.passes import GRAPH_PASSES
 from lazyblock.graph.passes.split_reductions import split_reductions
@@ -49,8 +46,8 @@ from lazyblock.graph.printer import print_graph
 from lazyblock.graph.rewrite import replace_nodes
 from lazyblock.graph.verify import verify_graph
 from lazyblock.language.unparse import unparse
-from lazyblock.shapes import Shape, Strides
-from lazyblock.source import user_line
+from lazyblock.recently_used import RecentlyUsed
+from lazyblock.source import SourceLine, user_line
 from lazyblock.target import Target
 from lazyblock.tiler import types as block_types
 from lazyblock.tiler.ir import Program
@@ -104,9 +101,7 @@ FAST_GPU_PASSES: tuple[BlockPass, ...] = (
 _PROGRAMS_PER_UNIT = {"cpu": 4, "cuda": 8}  # that split reductions aim at
 _MOST_PLANS = 4096
 
-_plans: OrderedDict[Hashable, _Plan] = OrderedDict()
-_plans_lock = threading.Lock()
-_made_by: WeakKeyDictionary[Node, _Plan] = WeakKeyDictionary()  # for looking at evaluated arrays
+_plans: RecentlyUsed[Hashable, _Plan] = RecentlyUsed(_MOST_PLANS)
 
 
 @dataclass(frozen=True)
@@ -114,7 +109,8 @@ class Kernel:
     """One kernel of an expression, for reading.
 
     name; source (block-language text); ir (block IR); llvm; ptx or asm; grid; stats (nbytes and
-    flops per launch, threads, registers and spills where known).
+    flops per launch, threads; registers, spills and warnings where known); log (what the driver's
+    compiler said).
     """
 
     name: str
@@ -122,6 +118,7 @@ class Kernel:
     stages: dict[str, str]
     stats: dict[str, Any]
     program: Program
+    log: str = ""
 
     @property
     def source(self) -> str:
@@ -150,15 +147,12 @@ class Kernel:
         return f"Kernel({self.name!r}, grid={self.grid})"
 
 
-@dataclass(frozen=True)
-class _Result:
+class _Result(NamedTuple):
     """An output: which of `Executable.results` holds it, and how."""
 
     number: int
-    shape: Shape
-    dtype: dtypes.DType
-    strides: Strides
-    offset: int
+    layout: Layout
+    line: SourceLine
 
 
 @dataclass(frozen=True)
@@ -169,6 +163,35 @@ class _Plan:
     lowered: tuple[LoweredKernel, ...]
     executable: Executable
     results: tuple[_Result, ...]
+    leaves: tuple[Op, ...]  # INPUT or CONSTANT
+
+    @cached_property
+    def run(self) -> Callable[[Sequence[Node]], list[Node]]:
+        """Run on leaves like those that were planned for; gives evaluated nodes."""
+        texts = [
+            f"nodes[{n}].attrs.storage"
+            if op is Op.INPUT
+            else f"int.from_bytes(nodes[{n}].attrs.data, 'little')"
+            for n, op in enumerate(self.leaves)
+        ]
+        return self.make_function(texts, {})
+
+    def make_function(
+        self, leaves: Sequence[str], names: dict[str, Any]
+    ) -> Callable[[Sequence[Node]], list[Node]]:
+        """As `run`, with texts of the leaves in terms of `nodes`, its parameter, and `names`."""
+        layouts = {f"layout{n}": result.layout for n, result in enumerate(self.results)}
+        lines = {f"line{n}": result.line for n, result in enumerate(self.results)}
+        tools = {"make_input": make_input, "InputAttrs": InputAttrs, "plan": self}
+
+        def make_results(buffers: Sequence[str]) -> list[str]:
+            return [
+                f"make_input(InputAttrs({buffers[result.number]}, layout{n}, plan), line{n})"
+                for n, result in enumerate(self.results)
+            ]
+
+        names = names | layouts | lines | tools
+        return self.executable.make_function("nodes", leaves, make_results, names)
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -188,8 +211,10 @@ def _describe(lowered: LoweredKernel, step: Step) -> Kernel:
         "registers": resources.registers,
         "spill_bytes": resources.spill_bytes,
         "shared_bytes": resources.shared_bytes,
+        "warnings": step.loaded.warnings,
     }
-    return Kernel(step.kernel.name, step.grid, step.kernel.stages, stats, lowered.program)
+    log = step.loaded.log
+    return Kernel(step.kernel.name, step.grid, step.kernel.stages, stats, lowered.program, log)
 
 
 # --- host data ---
@@ -201,7 +226,7 @@ def default_device() -> str:
 
 
 def device_of(node: Node) -> str:
-    """Name of the device `node`'s data is on; the default device for constants."""
+    """Name of the device an INPUT's data is on; of the default device for other nodes."""
     return _device_of([node]).name
 
 
@@ -243,29 +268,21 @@ def evaluate(outputs: Sequence[Node], reason: str) -> list[Node]:
     key, leaves = fingerprint(pending)
     device = _device_of(leaves)
     plan = _find_plan(key, pending, leaves, device)
-    results = _run(plan, [_leaf_value(leaf) for leaf in leaves])
-    done = dict(zip(pending, results, strict=True))
+    results = plan.run(leaves)
     if events.is_observed():
         count = len(plan.lowered)
         events.emit(events.Evaluation(reason, str(user_line()), count))
+    if len(pending) == len(outputs):
+        return results
+    done = dict(zip(pending, results, strict=True))
     return [done.get(node, node) for node in outputs]
-
-
-def _run(plan: _Plan, leaves: Sequence[Any]) -> list[Node]:
-    buffers = plan.executable.run(leaves)
-    results = []
-    for result in plan.results:
-        storage = buffers[result.number]
-        results.append(
-            build.input_array(storage, result.shape, result.dtype, result.strides, result.offset)
-        )
-        _made_by[results[-1]] = plan
-    return results
 
 
 def _leaf_value(leaf: Node) -> Any:
     attrs = leaf.attrs
-    return attrs.storage if isinstance(attrs, InputAttrs) else attrs.data.ljust(8, b"\0")  # type: ignore[union-attr]
+    if isinstance(attrs, InputAttrs):
+        return attrs.storage
+    return int.from_bytes(attrs.data, "little")  # type: ignore[union-attr]
 
 
 def kernels(outputs: Sequence[Node]) -> tuple[Kernel, ...]:
@@ -288,7 +305,8 @@ def _plan_of(outputs: Sequence[Node]) -> _Plan | None:
     """The plan that computes `outputs`, or that has computed them already."""
     pending = [node for node in dict.fromkeys(outputs) if node.op is not Op.INPUT]
     if not pending:
-        return next((_made_by[node] for node in outputs if node in _made_by), None)
+        makers = (node.attrs.maker for node in outputs if isinstance(node.attrs, InputAttrs))
+        return next((maker for maker in makers if maker), None)
     key, leaves = fingerprint(pending)
     return _find_plan(key, pending, leaves, _device_of(leaves))
 
@@ -296,30 +314,35 @@ def _plan_of(outputs: Sequence[Node]) -> _Plan | None:
 class Frozen:
     """An expression planned once, called with new data of the same shapes and dtypes.
 
-    inputs: INPUT nodes without data, laid out as the arrays of a call must be, in calling order.
+    inputs: INPUT nodes, in calling order. Other arrays in memory are captured as they are. `run`
+    takes INPUT nodes laid out as these are and gives evaluated nodes, on `devices`.
     """
 
-    def __init__(self, outputs: Sequence[Node], inputs: Sequence[Node] | None = None) -> None:
-        if inputs is None:
-            inputs = [leaf for leaf in fingerprint(outputs)[1] if leaf.op is Op.INPUT]
+    def __init__(self, outputs: Sequence[Node], inputs: Sequence[Node]) -> None:
         position = {node: number for number, node in enumerate(inputs)}
         computed = [node for node in dict.fromkeys(outputs) if node.op is not Op.INPUT]
         key, leaves = fingerprint(computed)
-        self.inputs = tuple(_without_data(node) for node in inputs)
-        self._plan = _find_plan(key, computed, leaves, _device_of(inputs or leaves))
-        self._sources = [position.get(leaf, _leaf_value(leaf)) for leaf in leaves]
-        # an output is a result of the plan (number >= 0) or an input handed through (~number)
-        number = {node: result for result, node in enumerate(computed)}
-        self._outputs = [number[n] if n in number else ~position[n] for n in outputs]
+        self._plan = _find_plan(key, computed, leaves, _device_of(leaves))
+        texts, captured = [], {}
+        for n, leaf in enumerate(leaves):
+            if leaf in position:
+                texts.append(f"nodes[{position[leaf]}].attrs.storage")
+            else:
+                texts.append(f"leaf{n}")
+                captured[f"leaf{n}"] = _leaf_value(leaf)
+        self._compute = self._plan.make_function(texts, captured)
+        # what a call may give: results of the plan, its inputs, captured arrays
+        self._captured = [n for n in outputs if n.op is Op.INPUT and n not in position]
+        number = {node: n for n, node in enumerate([*computed, *inputs, *self._captured])}
+        self._outputs = [number[node] for node in outputs]
+        gives_results = self._outputs == list(range(len(computed)))
+        self.run = self._compute if gives_results else self._run_and_pick
+        place = self._plan.executable.device.name
+        self.devices = [device_of(n) if n.op is Op.INPUT else place for n in outputs]
 
-    def __call__(self, inputs: Sequence[Node]) -> list[Node]:
-        """Run on new INPUT nodes laid out like `self.inputs`; gives evaluated nodes."""
-        leaves = [
-            _leaf_value(inputs[source]) if isinstance(source, int) else source
-            for source in self._sources
-        ]
-        done = _run(self._plan, leaves)
-        return [done[n] if n >= 0 else inputs[~n] for n in self._outputs]
+    def _run_and_pick(self, inputs: Sequence[Node]) -> list[Node]:
+        known = [*self._compute(inputs), *inputs, *self._captured]
+        return [known[n] for n in self._outputs]
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -353,14 +376,11 @@ def _device_of(leaves: Sequence[Node]) -> Device:
 def _find_plan(
     key: Hashable, outputs: Sequence[Node], leaves: Sequence[Node], device: Device
 ) -> _Plan:
-    full_key = (device.name, config.code_settings(), key)
+    full_key = (device, config.code_values(), key)
     plan = _plans.get(full_key)
     if plan is None:
         plan = _make_plan(outputs, leaves, device)
-        with _plans_lock:
-            _plans[full_key] = plan
-            while len(_plans) > _MOST_PLANS:
-                _plans.popitem(last=False)
+        _plans.put(full_key, plan)
     return plan
 
 
@@ -370,7 +390,7 @@ def _make_plan(outputs: Sequence[Node], leaves: Sequence[Node], device: Device) 
     fusion, lowered, compiled = compile_for(outputs, device.target)
     _report(outputs, fusion, compiled)
     executable, results = _assemble(fusion, lowered, compiled, placeholders, device)
-    return _Plan(fusion, lowered, executable, results)
+    return _Plan(fusion, lowered, executable, results, tuple(leaf.op for leaf in leaves))
 
 
 def compile_for(
@@ -386,7 +406,7 @@ def compile_for(
 def _without_data(leaf: Node) -> Node:
     if not isinstance(leaf.attrs, InputAttrs):
         return leaf
-    return make_node(leaf.op, (), replace(leaf.attrs, storage=Placeholder()), leaf.line)
+    return make_input(InputAttrs(Placeholder(), leaf.attrs.layout), leaf.line)
 
 
 def _simplify(outputs: Sequence[Node], target: Target) -> list[Node]:
@@ -459,7 +479,7 @@ def _assemble(
 ) -> tuple[Executable, tuple[_Result, ...]]:
     """Number arrays, fill slot templates, find where every array is used last."""
     leaf_number = {leaf: i for i, leaf in enumerate(leaves)}
-    stored = list(dict.fromkeys(node for group in fusion.groups for node in group.stored))
+    stored = dict.fromkeys(node for group in fusion.groups for node in group.stored)
     # a constant that is a result has two numbers: the scalar passed in and the array it fills
     number = leaf_number | {node: len(leaves) + i for i, node in enumerate(stored)}
     storages = [find_storage(node, stored) for node in fusion.outputs]
@@ -471,8 +491,7 @@ def _assemble(
         zip(fusion.groups, lowered, compiled, strict=True)
     ):
         template, arrays, scalars = _fill_slots(low, number, leaf_number)
-        frame = kernel.num_threads, kernel.shared_bytes, kernel.num_ctas
-        loaded = device.load(kernel.image, kernel.name, *frame)
+        loaded = devices.load(kernel, device)
         done = [n for n, last in last_use.items() if last == position and n >= len(leaves)]
         steps.append(
             Step(
@@ -488,7 +507,11 @@ def _assemble(
             )
         )
     results = tuple(
-        _Result(kept.index(number[s.base]), node.shape, node.dtype, s.strides, s.offset)
+        _Result(
+            kept.index(number[s.base]),
+            Layout(node.shape, node.dtype, s.strides, s.offset),
+            node.line,
+        )
         for node, s in zip(fusion.outputs, storages, strict=True)
         if s
     )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
 
 from lazyblock.dtypes import DType
 from lazyblock.graph.index_map import IndexMap
@@ -36,30 +36,38 @@ class NoAttrs:
     """Of ops without settings; there is one, `NO_ATTRS`."""
 
 
-@dataclass(frozen=True, slots=True)
-class InputAttrs:
-    """Elements in memory: strides and offset count elements. Equal only for the same storage."""
+class Layout(NamedTuple):
+    """How elements lie in memory, and what a plan depends on; strides and offset count elements."""
 
-    storage: Storage = field(hash=False)
     shape: Shape
     dtype: DType
     strides: Strides
-    offset: int = 0
+    offset: int
 
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, InputAttrs)
-            and self.storage is other.storage
-            and self.layout == other.layout
-        )
 
-    def __hash__(self) -> int:
-        return hash((id(self.storage), self.shape, self.offset))
+@dataclass(slots=True, eq=False)  # not frozen: that makes making one thrice as slow
+class InputAttrs:
+    """Elements in memory. maker: what computed them, for who looks at them (None: nothing did)."""
+
+    storage: Storage
+    layout: Layout
+    maker: Any = None
 
     @property
-    def layout(self) -> tuple[Shape, DType, Strides, int]:
-        """All but the storage: what a plan depends on."""
-        return self.shape, self.dtype, self.strides, self.offset
+    def shape(self) -> Shape:
+        return self.layout.shape
+
+    @property
+    def dtype(self) -> DType:
+        return self.layout.dtype
+
+    @property
+    def strides(self) -> Strides:
+        return self.layout.strides
+
+    @property
+    def offset(self) -> int:
+        return self.layout.offset
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,15 +20,19 @@ from lazyblock.graph.attrs import (
     ConstantAttrs,
     InputAttrs,
     IotaAttrs,
+    Layout,
     ReduceAttrs,
     ReshapeAttrs,
     Storage,
     ViewAttrs,
 )
 from lazyblock.graph.index_map import IndexMap
-from lazyblock.graph.node import Node, make_node
+from lazyblock.graph.node import Node, make_input, make_node
 from lazyblock.graph.ops import Op, ReduceKind
 from lazyblock.shapes import Shape, Strides, broadcast_shapes, contiguous_strides
+from lazyblock.source import user_line
+
+_OWN_FRAMES = 2  # user_line and a constructor
 
 
 def input_array(
@@ -36,7 +40,8 @@ def input_array(
 ) -> Node:
     """An array in memory; strides (default C order) and offset count elements."""
     strides = contiguous_strides(shape) if strides is None else strides
-    return make_node(Op.INPUT, (), InputAttrs(storage, shape, dtype, strides, offset))
+    layout = Layout(shape, dtype, strides, offset)
+    return make_input(InputAttrs(storage, layout), user_line(_OWN_FRAMES))
 
 
 def constant(value: Any, dtype: DType) -> Node:
@@ -98,7 +103,13 @@ def squeeze(node: Node, positions: Sequence[int]) -> Node:
 
 def elementwise(op: Op, *operands: Node) -> Node:
     """Apply an elementwise op. Raises: ShapeError, DTypeError."""
-    return make_node(op, _broadcast(op, operands), NO_ATTRS)
+    shape: Shape = ()
+    for node in operands:
+        if node.shape and node.shape != shape:
+            if shape:
+                return make_node(op, _broadcast(op, operands), NO_ATTRS)
+            shape = node.shape
+    return make_node(op, operands, NO_ATTRS)
 
 
 def where(condition: Node, on_true: Node, on_false: Node) -> Node:
@@ -119,9 +130,6 @@ def reduce_keepdims(kind: ReduceKind, operand: Node, axes: tuple[int, ...]) -> N
 
 
 def _broadcast(op: Op, operands: tuple[Node, ...]) -> tuple[Node, ...]:
-    wide = [node.shape for node in operands if node.shape]
-    if not wide or wide.count(wide[0]) == len(wide):
-        return operands
     shape = broadcast_shapes(*(node.shape for node in operands), operation=op.value)
     return tuple(node if node.shape == () else broadcast_to(node, shape) for node in operands)
 

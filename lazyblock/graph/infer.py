@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lazyblock import dtypes
 from lazyblock.dtypes import DType
 from lazyblock.errors import DTypeError, ShapeError
-from lazyblock.graph.attrs import Attrs, InputAttrs, IotaAttrs
+from lazyblock.graph.attrs import Attrs, IotaAttrs
 from lazyblock.graph.ops import ELEMENTWISE, Op, ReduceKind, kind_of
 from lazyblock.shapes import Shape, size_of
 
@@ -83,14 +83,17 @@ def _reduce(inputs: tuple[Node, ...], attrs: Any) -> Inferred:
     return kept, operand.dtype
 
 
+def _input(inputs: tuple[Node, ...], attrs: Any) -> Inferred:
+    return attrs.shape, attrs.dtype
+
+
 def _leaf(inputs: tuple[Node, ...], attrs: Any) -> Inferred:
-    if isinstance(attrs, InputAttrs):
-        return attrs.shape, attrs.dtype
     return ((attrs.size,) if isinstance(attrs, IotaAttrs) else ()), attrs.dtype
 
 
 _RULES: dict[Op, Callable[[tuple[Node, ...], Any], Inferred]] = {
-    **dict.fromkeys((Op.INPUT, Op.CONSTANT, Op.IOTA), _leaf),
+    Op.INPUT: _input,
+    **dict.fromkeys((Op.CONSTANT, Op.IOTA), _leaf),
     Op.WHERE: _where,
     Op.CAST: _cast,
     Op.VIEW: _view,

@@ -113,6 +113,10 @@ class Op(enum.Enum):
     TGAMMA = "tgamma"
 
 
+for _op in Op:  # `Op.ADD` is a plain attribute then; Python 3.11 calls a property each time
+    type.__setattr__(Op, _op.name, _op)
+
+
 @dataclass(frozen=True)
 class OpInfo:
     """Facts about an elementwise op.

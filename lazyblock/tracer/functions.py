@@ -71,7 +71,10 @@ class Function:
         result = self.shortcut(operands, loop) if self.shortcut else None
         if result is not None:
             return result
-        nodes = [as_node(x, dtype) for x, dtype in zip(operands, loop, strict=False)]
+        nodes = [
+            x if type(x) is Node and x.dtype is dtype else as_node(x, dtype)
+            for x, dtype in zip(operands, loop, strict=False)
+        ]
         return build.elementwise(rule, *nodes) if isinstance(rule, Op) else rule(*nodes)
 
     def of_two(self, left: Node, right: Node) -> Node:

@@ -11,9 +11,8 @@ import ctypes
 import itertools
 import os
 import queue
-import struct
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,8 @@ import numpy.typing as npt
 
 from lazyblock import config
 from lazyblock.backend.llvm import optimize
-from lazyblock.backend.runtime.device import Buffer, Device, Grid, LoadedKernel, Resources
+from lazyblock.backend.runtime.device import Buffer, Device, Grid, Launch, LoadedKernel, Resources
+from lazyblock.backend.runtime.pool import Pool, Shelf
 from lazyblock.dtypes import DType
 from lazyblock.errors import LaunchError, OutOfResourcesError
 from lazyblock.shapes import contiguous_strides
@@ -29,7 +29,7 @@ from lazyblock.shapes import contiguous_strides
 _ALIGNMENT = 64
 _SMALL_WORK = 1 << 16  # elements; below, waking threads costs more than it gains
 _RANGES_PER_THREAD = 4
-_GRID = struct.Struct("<3q")
+_Block = tuple[int, npt.NDArray[Any]]  # an address, and the memory it is in
 _Entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 
@@ -37,22 +37,22 @@ _Entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 
 class CpuBuffer(Buffer):
-    """Host memory. Pool memory goes back to the pool with the last reference."""
+    """Host memory. That of a pool goes back there with the last reference."""
 
-    __slots__ = ("_memory", "_pool", "device", "nbytes", "pointer")
+    __slots__ = ("_block", "_shelf", "device", "nbytes", "pointer")
 
     def __init__(
-        self, device: Device, pointer: int, nbytes: int, memory: Any, pool: _Pool | None = None
+        self, device: Device, nbytes: int, block: _Block, shelf: Shelf[_Block] | None = None
     ) -> None:
         self.device = device
-        self.pointer = pointer
+        self.pointer = block[0]
         self.nbytes = nbytes
-        self._memory = memory
-        self._pool = pool
+        self._block = block
+        self._shelf = shelf
 
     def __del__(self) -> None:
-        if self._pool is not None:
-            self._pool.recycle(self._memory)
+        if self._shelf is not None:
+            self._shelf.keep(self._block)
 
 
 class _Window:
@@ -77,50 +77,10 @@ class _Window:
         }
 
 
-class _Pool:
-    """Freed memory by size class, for the next allocation: only fresh pages cost page faults."""
-
-    def __init__(self) -> None:
-        self._lock = threading.RLock()  # the garbage collector may enter `recycle` inside `take`
-        self._free: dict[int, list[npt.NDArray[np.uint8]]] = {}
-        self._cached_bytes = 0
-        self._limit = _physical_bytes() // 4
-
-    def take(self, nbytes: int) -> npt.NDArray[np.uint8]:
-        """Memory of at least `nbytes`. Raises: MemoryError."""
-        size = size_class(nbytes)
-        with self._lock:
-            blocks = self._free.get(size)
-            if blocks:
-                self._cached_bytes -= size
-                return blocks.pop()
-        return _allocate_aligned(size)
-
-    def recycle(self, memory: npt.NDArray[np.uint8]) -> None:
-        """Keep a block for later, or let it go when too much is kept."""
-        with self._lock:
-            if self._cached_bytes + memory.nbytes <= self._limit:
-                self._cached_bytes += memory.nbytes
-                self._free.setdefault(memory.nbytes, []).append(memory)
-
-    def clear(self) -> int:
-        """Give all kept memory back to the system; tells how much it was."""
-        with self._lock:
-            freed, self._cached_bytes = self._cached_bytes, 0
-            self._free.clear()
-        return freed
-
-
-def size_class(nbytes: int) -> int:
-    """Sizes that blocks come in: multiples of 64 bytes; above 1 KiB, four to a power of two."""
-    step = max(1 << max(nbytes - 1, 0).bit_length() - 3 if nbytes > 1024 else 0, _ALIGNMENT)
-    return max(-(-nbytes // step), 1) * step
-
-
-def _allocate_aligned(size: int) -> npt.NDArray[np.uint8]:
+def _allocate_aligned(size: int) -> _Block:
     raw = np.empty(size + _ALIGNMENT, np.uint8)
-    start = -raw.ctypes.data % _ALIGNMENT
-    return raw[start : start + size]
+    address = raw.ctypes.data
+    return address + -address % _ALIGNMENT, raw
 
 
 def _physical_bytes() -> int:
@@ -133,7 +93,7 @@ def _physical_bytes() -> int:
 class _Job:
     """One launch in progress: ranges of program instances that threads take in turn."""
 
-    def __init__(self, entry: Any, slots: int, total: int, step: int) -> None:
+    def __init__(self, entry: Any, slots: bytes, total: int, step: int) -> None:
         self._entry = entry
         self._slots = slots
         self._total = total
@@ -230,24 +190,32 @@ class CpuDevice(Device):
             cls._only = super().__new__(cls)
             cls._only.name = "cpu"
             cls._only.target = optimize.host_target()
-            cls._only._pool = _Pool()
+            cls._only._pool = Pool(_physical_bytes() // 4)
         return cls._only
 
-    _pool: _Pool
+    _pool: Pool[_Block]
 
-    def allocate(self, nbytes: int) -> Buffer:
+    def allocator(self, nbytes: int) -> Callable[[], Buffer]:
+        shelf = self._pool.shelf(nbytes)
+
+        def allocate() -> CpuBuffer:
+            return CpuBuffer(self, nbytes, shelf.take() or self._allocate(shelf.size), shelf)
+
+        return allocate
+
+    def _allocate(self, size: int) -> _Block:
         try:
-            memory = self._pool.take(nbytes)
+            return _allocate_aligned(size)
         except MemoryError:
-            freed = self._pool.clear()
-            try:
-                memory = self._pool.take(nbytes)
-            except MemoryError:
-                raise OutOfResourcesError(
-                    f"Cannot allocate {nbytes} bytes on 'cpu'.",
-                    note=f"{freed} bytes of cached memory were given back first.",
-                ) from None
-        return CpuBuffer(self, memory.ctypes.data, nbytes, memory, self._pool)
+            freed = self._pool.held_bytes
+            self._pool.clear()
+        try:
+            return _allocate_aligned(size)
+        except MemoryError:
+            raise OutOfResourcesError(
+                f"Cannot allocate {size} bytes on 'cpu'.",
+                note=f"{freed} bytes of cached memory were given back first.",
+            ) from None
 
     def from_host(self, array: npt.NDArray[Any]) -> Buffer:
         buffer = self.allocate(array.nbytes)
@@ -288,20 +256,25 @@ class CpuDevice(Device):
             raise LaunchError(f"Kernel '{name}' could not be loaded: {error}") from error
         return CpuKernel(name, address, library)
 
-    def launch(self, kernel: LoadedKernel, grid: Grid, slots: bytearray, work: int) -> None:
+    def bind(self, kernel: LoadedKernel, grid: Grid, work: int) -> Launch:
         assert isinstance(kernel, CpuKernel)
+        entry = kernel.entry
         total = grid[0] * grid[1] * grid[2]
-        _GRID.pack_into(slots, len(slots) - _GRID.size, *grid)
-        address = ctypes.addressof(ctypes.c_char.from_buffer(slots))
-        num_threads = config.current.num_threads or self.target.num_units
-        if work < _SMALL_WORK or total == 1 or num_threads == 1:
-            kernel.entry(address, 0, total)
-            return
-        step = max(total // (num_threads * _RANGES_PER_THREAD), 1)
-        job = _Job(kernel.entry, address, total, step)
-        _workers.call(job, min(num_threads, total) - 1)
-        job.work()
-        job.finish()
+
+        def launch_here(slots: bytes) -> None:
+            entry(slots, 0, total)
+
+        def launch(slots: bytes) -> None:
+            num_threads = config.current.num_threads or self.target.num_units
+            if num_threads == 1:
+                return launch_here(slots)
+            step = max(total // (num_threads * _RANGES_PER_THREAD), 1)
+            job = _Job(entry, slots, total, step)
+            _workers.call(job, min(num_threads, total) - 1)
+            job.work()
+            job.finish()
+
+        return launch_here if work < _SMALL_WORK or total == 1 else launch
 
     def synchronize(self) -> None:
         pass
@@ -309,4 +282,4 @@ class CpuDevice(Device):
 
 def alias(array: npt.NDArray[Any]) -> Buffer:
     """A buffer over a NumPy array's own memory, from its first element on."""
-    return CpuBuffer(CpuDevice(), array.ctypes.data, array.nbytes, array)
+    return CpuBuffer(CpuDevice(), array.nbytes, (array.ctypes.data, array))

@@ -13,11 +13,12 @@ from __future__ import annotations
 import bisect
 import ctypes
 import dataclasses
+import functools
 import itertools
 import struct
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ from lazyblock.backend.llvm.emulated import (
     SHARED_GAP,
     Fault,
 )
-from lazyblock.backend.runtime.device import Buffer, Device, Grid, LoadedKernel, Resources
+from lazyblock.backend.runtime.device import Buffer, Device, Grid, Launch, LoadedKernel, Resources
 from lazyblock.dtypes import DType
 from lazyblock.errors import LaunchError, OutOfResourcesError, SanitizerError
 from lazyblock.target import cuda_target
@@ -278,7 +279,10 @@ class EmulatedDevice(Device):
         self._buffers = _Buffers()
         self._lock = threading.Lock()  # one launch at a time: kernels keep their threads' state
 
-    def allocate(self, nbytes: int) -> Buffer:
+    def allocator(self, nbytes: int) -> Callable[[], Buffer]:
+        return functools.partial(self._allocate, nbytes)
+
+    def _allocate(self, nbytes: int) -> Buffer:
         buffer = EmulatedBuffer(self, nbytes)
         self._buffers.add(buffer.pointer, nbytes)
         weakref.finalize(buffer, self._buffers.remove, buffer.pointer)
@@ -312,13 +316,16 @@ class EmulatedDevice(Device):
             raise LaunchError(f"Kernel '{name}' could not be loaded: {error}") from error
         return EmulatedKernel(name, num_threads, shared_bytes, num_ctas, linked)
 
-    def launch(self, kernel: LoadedKernel, grid: Grid, slots: bytearray, work: int) -> None:
+    def bind(self, kernel: LoadedKernel, grid: Grid, work: int) -> Launch:
         assert isinstance(kernel, EmulatedKernel)
-        arguments = bytes(slots)
-        words = struct.unpack(f"<{len(slots) // 8}Q", arguments)[:-_GRID_SLOTS]
-        found = {self._buffers.find(word) for word in words} - {None}
-        with self._lock:
-            kernel.run(grid, arguments, sorted(found))  # type: ignore[arg-type]
+
+        def launch(slots: bytes) -> None:
+            words = struct.unpack(f"<{len(slots) // 8}Q", slots)[:-_GRID_SLOTS]
+            found = {self._buffers.find(word) for word in words} - {None}
+            with self._lock:
+                kernel.run(grid, slots, sorted(found))  # type: ignore[arg-type]
+
+        return launch
 
     def synchronize(self) -> None:
         pass
