@@ -11,12 +11,15 @@ from lazyblock.tiler.types import float32, int32
 from tests.backend.kernels import (
     argmax,
     axpy,
+    expect,
     in_place_reverse,
     layer_norm,
     pointer,
     reductions_in_loop,
     row_softmax,
+    transpose_values,
 )
+from tests.helpers.emulator import emulate
 
 TARGET = cuda_target("sm_90a")
 
@@ -149,3 +152,38 @@ def test_maths_must_be_expanded_first():
     b.store(place, b.math("exp", b.load(place)))
     with pytest.raises(UnsupportedError, match="'math'"):
         emit_nvptx(b.finish(), TARGET)
+
+
+# --- shared memory -------------------------------------------------------------------------------
+
+
+def converted_twice(rows, columns, num_warps):
+    """Two conversions one after the other, of as much shared memory as the block."""
+    b = Builder("converted_twice", num_warps=num_warps)
+    x, out = pointer(b, "x"), pointer(b, "out")
+    offsets = b.reshape(b.arange(0, rows * columns), (rows, columns))
+    moved = b.transpose(b.load(b.add_pointer(x, offsets)), (1, 0))
+    again = b.load(b.add_pointer(x, b.reshape(offsets, moved.shape)))
+    turned = b.transpose(b.add(moved, again), (1, 0))
+    b.store(b.add_pointer(out, offsets), turned)
+    return emit_nvptx(b.finish(), TARGET)
+
+
+def test_exchanges_one_after_the_other_need_one_barrier_each():
+    kernel = converted_twice(64, 64, 4)
+    assert count_barriers(kernel) == 2
+    assert kernel.shared_bytes == 2 * 64 * 64 * 4
+
+
+def test_memory_serves_again_where_there_is_none_left():
+    kernel = converted_twice(256, 128, 32)
+    assert kernel.shared_bytes == 256 * 128 * 4
+    assert count_barriers(kernel) == 3
+
+
+def test_an_exchange_of_more_than_48_kib_runs():
+    case = transpose_values(128, 128, float32, 8)(np.random.default_rng(0))
+    assert emit_nvptx(case.program, TARGET).shared_bytes == 64 << 10
+    data, moved, flat, *_ = expect(case, emulate)
+    np.testing.assert_array_equal(moved.reshape(128, 128), data.T)
+    np.testing.assert_array_equal(flat.reshape(128, 128), data.T)

@@ -120,7 +120,7 @@ class EmulatedEmitter(ThreadEmitter):
     def await_start(self) -> None:
         self._meet("cluster start")
 
-    def exchange(self, word: str, mask: int) -> str:
+    def exchange(self, word: str, mask: int | str) -> str:
         self.call("void", self._use("publish"), ("i32", word))
         self._meet("shuffle")
         return self.call("i32", self._use("receive"), ("i32", str(mask)))

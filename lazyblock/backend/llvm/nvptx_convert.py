@@ -1,4 +1,4 @@
-"""A block's registers from one layout to another: through shared memory."""
+"""A block's registers from one layout to another: by shuffles or through shared memory."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from operator import or_
 
 from lazyblock.backend.llvm.layout import LinearLayout
 from lazyblock.backend.llvm.nvptx_shared import SharedMemory, Slot
+from lazyblock.backend.llvm.nvptx_shuffle import emit_shuffles, plan_shuffles
 from lazyblock.backend.llvm.shared_layout import SharedLayout, choose_layout
 from lazyblock.backend.llvm.types import element_nbytes
-from lazyblock.tiler.types import Element
+from lazyblock.tiler.types import Element, ScalarType
+
+_BARRIER_COST = 32  # cycles of a warp
 
 
 def convert_layout(
@@ -23,14 +26,20 @@ def convert_layout(
 ) -> list[str]:
     """A block's registers in layout `target`, from those in `source`.
 
-    Through shared memory, placed so that neither writers nor readers meet in a bank.
+    By shuffles where every warp holds what it wants, else through shared memory, placed so that
+    neither writers nor readers meet in a bank.
     """
     emitter = memory.emitter
+    nbytes = element_nbytes(element)
+    shared = choose_layout(source, target, nbytes)
+    plan = plan_shuffles(source, target)
+    if plan is not None and isinstance(element, ScalarType):
+        most = shared.cost(source) + shared.cost(target) + _BARRIER_COST
+        if plan.cost(nbytes, len(registers)) <= most:
+            return emit_shuffles(emitter, element, registers, plan)
     cta_bits = emitter.cta_bits
-    shared = choose_layout(source, target, element_nbytes(element))
-    nbytes = math.prod(source.shape) * shared.nbytes
     crosses_ctas = cta_bits > 0 and not source.holds_within_ctas(target, cta_bits)
-    slot = memory.open_slot(nbytes, crosses_ctas)
+    slot = memory.open_slot(math.prod(source.shape) * nbytes, crosses_ctas)
     register_mask, *thread_masks = source.local_replica_masks(cta_bits)
     copies = [slot]
     if crosses_ctas:

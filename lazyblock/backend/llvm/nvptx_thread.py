@@ -220,8 +220,8 @@ class ThreadEmitter(Emitter):
 
     # --- shuffles --------------------------------------------------------------------------------
 
-    def shuffle_xor(self, element: ScalarType, value: str, mask: int) -> str:
-        """`value` of the thread of the warp whose lane differs by `mask`."""
+    def shuffle_xor(self, element: ScalarType, value: str, mask: int | str) -> str:
+        """`value` of the thread of the warp whose lane differs by `mask`, a number or an i32."""
         scalar = llvm_scalar(element)
         bits = f"i{element.bits}"
         whole = self._convert("bitcast", scalar, value, bits)
@@ -237,11 +237,11 @@ class ThreadEmitter(Emitter):
             moved = self._convert("trunc", "i32", self._shuffle_word(whole, bits, mask), bits)
         return self._convert("bitcast", bits, moved, scalar)
 
-    def _shuffle_word(self, value: str, type: str, mask: int) -> str:
+    def _shuffle_word(self, value: str, type: str, mask: int | str) -> str:
         word = self._convert("trunc" if type == "i64" else "zext", type, value, "i32")
         return self.exchange(word, mask)
 
-    def exchange(self, word: str, mask: int) -> str:
+    def exchange(self, word: str, mask: int | str) -> str:
         """The i32 `word` of the thread whose lane differs by `mask`."""
         return self.call("i32", self._use("shuffle_xor"), ("i32", word), ("i32", str(mask)))
 
