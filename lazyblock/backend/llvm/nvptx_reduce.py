@@ -16,7 +16,7 @@ from lazyblock.backend.llvm.layout import LinearLayout, flatten_coordinates
 from lazyblock.backend.llvm.nvptx_blocks import BlockCode, Registers
 from lazyblock.backend.llvm.nvptx_layouts import VECTOR_BYTES
 from lazyblock.backend.llvm.nvptx_shared import Slot
-from lazyblock.backend.llvm.nvptx_thread import value_type
+from lazyblock.backend.llvm.nvptx_thread import ThreadEmitter, value_type
 from lazyblock.backend.llvm.types import element_nbytes
 from lazyblock.tiler import ops
 from lazyblock.tiler.ops.arith import COMMUTATIVE_KINDS
@@ -54,13 +54,16 @@ class _Reduction:
 
 def emit_reduction(code: BlockCode, op: ops.Reduce, combine: Combine) -> None:
     """Emit `op`; `combine` emits its region once for a left and a right row."""
-    source = code.plan.reductions[op]
+    source = code.plan.combined[op]
     reduction = _Reduction(code, op, combine, source, source.squeeze(op.axis))
     operands = [code.demand(value, source) for value in op.values]
     rows = _reduce_registers(reduction, list(zip(*operands, strict=True)))
     rows = [_reduce_lanes(reduction, row) for row in rows]
-    if any(basis[op.axis] for basis in source.warp):
-        rows = _reduce_warps(reduction, rows)
+    warp_bits = [n for n, basis in enumerate(source.warp) if basis[op.axis]]
+    if warp_bits:
+        warp_bits.sort(key=lambda n: source.warp[n][op.axis])
+        partials = Partials(code, reduction.elements, reduction.result, warp_bits)
+        rows = [reduction.combine_tree(gathered) for gathered in partials.exchange(rows)]
     for result, registers in zip(op.results, zip(*rows, strict=True), strict=True):
         code.hold(result, reduction.result, list(registers))
 
@@ -89,16 +92,22 @@ def _reduce_lanes(reduction: _Reduction, row: Row) -> Row:
         left, right = row, others
         if not reduction.is_commutative:
             is_lower = emitter.is_first_replica(1 << bit, 0)
-            left = _choose(reduction, is_lower, row, others)
-            right = _choose(reduction, is_lower, others, row)
+            left = choose(emitter, reduction.elements, is_lower, row, others)
+            right = choose(emitter, reduction.elements, is_lower, others, row)
         row = reduction.combine(left, right)
     return row
 
 
-def _choose(reduction: _Reduction, condition: str, on_true: Row, on_false: Row) -> Row:
-    emitter = reduction.code.emitter
+def choose(
+    emitter: ThreadEmitter,
+    elements: Sequence[ScalarType],
+    condition: str,
+    on_true: Row,
+    on_false: Row,
+) -> Row:
+    """One of two rows."""
     chosen = []
-    for element, left, right in zip(reduction.elements, on_true, on_false, strict=True):
+    for element, left, right in zip(elements, on_true, on_false, strict=True):
         type = value_type(element)
         chosen.append(emitter.value(f"select i1 {condition}, {type} {left}, {type} {right}"))
     return tuple(chosen)
@@ -107,34 +116,42 @@ def _choose(reduction: _Reduction, condition: str, on_true: Row, on_false: Row) 
 # --- across warps --------------------------------------------------------------------------------
 
 
-def _reduce_warps(reduction: _Reduction, rows: list[Row]) -> list[Row]:
-    """Every element of the result has a place with one number per warp along the axis."""
-    partials = _Partials(reduction)
-    slot = reduction.code.shared.open_slot(partials.nbytes)
-    partials.write(slot, rows)
-    slot.publish()
-    return [reduction.combine_tree(gathered) for gathered in partials.read(slot)]
+class Partials:
+    """Arrays in shared memory, one per value, indexed [element of the result, warp].
 
+    result: the layout of the partial results. warp_bits: the bits of the warp that tell partials
+    of one element apart, the lowest place along the axis first.
+    """
 
-class _Partials:
-    """Arrays in shared memory, one per value, indexed [element of the result, warp]."""
-
-    def __init__(self, reduction: _Reduction) -> None:
-        self._reduction = reduction
-        self._result = reduction.result
-        axis = reduction.op.axis
-        self._warp_bits = [n for n, basis in enumerate(reduction.source.warp) if basis[axis]]
-        self._warp_bits.sort(key=lambda n: reduction.source.warp[n][axis])
-        self.num_partials = 1 << len(self._warp_bits)
-        self._offsets, self.nbytes = [], 0
-        size = self.num_partials * math.prod(self._result.shape)
-        for element in reduction.elements:
+    def __init__(
+        self,
+        code: BlockCode,
+        elements: Sequence[ScalarType],
+        result: LinearLayout,
+        warp_bits: Sequence[int],
+    ) -> None:
+        self._code = code
+        self._elements = elements
+        self._result = result
+        self._warp_bits = warp_bits
+        self.num_partials = 1 << len(warp_bits)
+        self._offsets: list[int] = []
+        self.nbytes = 0
+        size = self.num_partials * math.prod(result.shape)
+        for element in elements:
             self._offsets.append(self.nbytes)
             self.nbytes += -(-size * element_nbytes(element) // VECTOR_BYTES) * VECTOR_BYTES
 
-    def write(self, slot: Slot, rows: list[Row]) -> None:
+    def exchange(self, rows: Sequence[Row]) -> list[list[Row]]:
+        """Give the row of each register; get, for each, the rows of all warps in order."""
+        slot = self._code.shared.open_slot(self.nbytes)
+        self._write(slot, rows)
+        slot.publish()
+        return self._read(slot)
+
+    def _write(self, slot: Slot, rows: Sequence[Row]) -> None:
         """Each warp's partials, from the first thread that has them."""
-        emitter, elements = self._reduction.code.emitter, self._reduction.elements
+        emitter, elements = self._code.emitter, self._elements
         lane_weights, warp_weights = self._weights()
         for number, bit in enumerate(self._warp_bits):
             warp_weights[bit] = 1 << number
@@ -146,15 +163,14 @@ class _Partials:
                 for element, offset, value in zip(elements, self._offsets, row, strict=True):
                     slot.store(element, value, slot.address(offset, element, index, constant))
 
-    def read(self, slot: Slot) -> list[list[Row]]:
-        """For each register of the result: the rows of all warps, in order."""
+    def _read(self, slot: Slot) -> list[list[Row]]:
         lane_weights, warp_weights = self._weights()
-        index = self._reduction.code.emitter.sum_thread_bits(lane_weights + warp_weights)
+        index = self._code.emitter.sum_thread_bits(lane_weights + warp_weights)
         gathered = []
         for constant in self._constants():
             columns = [
                 self._read_column(slot, element, offset, index, constant)
-                for element, offset in zip(self._reduction.elements, self._offsets, strict=True)
+                for element, offset in zip(self._elements, self._offsets, strict=True)
             ]
             gathered.append(list(zip(*columns, strict=True)))
         return gathered
