@@ -108,6 +108,15 @@ class ReduceAttrs:
     axes: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class ScanAttrs:
+    """reverse: every element combines with those behind it, the last one first."""
+
+    kind: ReduceKind
+    axis: int
+    reverse: bool = False
+
+
 Attrs = (
     NoAttrs
     | InputAttrs
@@ -117,6 +126,7 @@ Attrs = (
     | ReshapeAttrs
     | CastAttrs
     | ReduceAttrs
+    | ScanAttrs
 )
 
 NO_ATTRS = NoAttrs()

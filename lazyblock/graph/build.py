@@ -22,6 +22,7 @@ from lazyblock.graph.attrs import (
     IotaAttrs,
     ReduceAttrs,
     ReshapeAttrs,
+    ScanAttrs,
     Storage,
     ViewAttrs,
 )
@@ -116,6 +117,11 @@ def reduce(kind: ReduceKind, operand: Node, axes: tuple[int, ...]) -> Node:
 def reduce_keepdims(kind: ReduceKind, operand: Node, axes: tuple[int, ...]) -> Node:
     """As `reduce`, the axes staying with extent 1."""
     return expand_dims(reduce(kind, operand, axes), axes)
+
+
+def scan(kind: ReduceKind, operand: Node, axis: int, reverse: bool = False) -> Node:
+    """Combine every element with all before it along `axis` (reverse: with all behind it)."""
+    return make_node(Op.SCAN, (operand,), ScanAttrs(kind, axis, reverse))
 
 
 def _broadcast(op: Op, operands: tuple[Node, ...]) -> tuple[Node, ...]:

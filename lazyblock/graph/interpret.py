@@ -15,6 +15,7 @@ from lazyblock.graph.attrs import (
     IotaAttrs,
     ReduceAttrs,
     ReshapeAttrs,
+    ScanAttrs,
     ViewAttrs,
 )
 from lazyblock.graph.build import constant_value
@@ -60,16 +61,25 @@ def _view(node: Node, operand: NDArray) -> NDArray:
 
 def _reduce(node: Node, operand: NDArray) -> NDArray:
     assert isinstance(node.attrs, ReduceAttrs)
-    combine = _COMBINES[node.attrs.kind]
+    combine = _UFUNCS[node.attrs.kind].reduce
     if dtypes.is_half(operand.dtype):
         wide = operand.astype(np.float32)
-        return combine(wide, axis=node.attrs.axes).astype(node.dtype)
+        return np.asarray(combine(wide, axis=node.attrs.axes)).astype(node.dtype)
     if node.attrs.kind in (ReduceKind.SUM, ReduceKind.PROD):
-        return combine(operand, axis=node.attrs.axes, dtype=operand.dtype)
+        return np.asarray(combine(operand, axis=node.attrs.axes, dtype=operand.dtype))
     is_extreme = node.attrs.kind in (ReduceKind.MAX, ReduceKind.MIN)
     if is_extreme and operand.size == 0 and node.size:
         raise AssertionError("max and min of nothing are refused when recorded")
-    return combine(operand, axis=node.attrs.axes)
+    return np.asarray(combine(operand, axis=node.attrs.axes))
+
+
+def _scan(node: Node, operand: NDArray) -> NDArray:
+    assert isinstance(node.attrs, ScanAttrs)
+    axis = node.attrs.axis
+    wide = operand.astype(dtypes.accumulator_dtype(operand.dtype), copy=False)
+    flipped = np.flip(wide, axis) if node.attrs.reverse else wide
+    scanned = _UFUNCS[node.attrs.kind].accumulate(flipped, axis, dtype=wide.dtype)
+    return (np.flip(scanned, axis) if node.attrs.reverse else scanned).astype(node.dtype)
 
 
 def _cast(node: Node, operand: NDArray) -> NDArray:
@@ -94,16 +104,17 @@ _RULES: dict[Op, Callable[..., Any]] = {
     Op.RESHAPE: _reshape,
     Op.CAST: _cast,
     Op.REDUCE: _reduce,
+    Op.SCAN: _scan,
     Op.WHERE: lambda node, condition, a, b: np.where(condition, a, b),
 }
 
-_COMBINES: dict[ReduceKind, Callable[..., NDArray]] = {
-    ReduceKind.SUM: np.add.reduce,
-    ReduceKind.PROD: np.multiply.reduce,
-    ReduceKind.MAX: np.maximum.reduce,
-    ReduceKind.MIN: np.minimum.reduce,
-    ReduceKind.ANY: np.logical_or.reduce,
-    ReduceKind.ALL: np.logical_and.reduce,
+_UFUNCS: dict[ReduceKind, np.ufunc] = {
+    ReduceKind.SUM: np.add,
+    ReduceKind.PROD: np.multiply,
+    ReduceKind.MAX: np.maximum,
+    ReduceKind.MIN: np.minimum,
+    ReduceKind.ANY: np.logical_or,
+    ReduceKind.ALL: np.logical_and,
 }
 
 
