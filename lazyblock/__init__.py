@@ -176,6 +176,7 @@ from lazyblock.tracer.reductions import (
     sum,
     var,
 )
+from lazyblock.tracer.scans import cumprod, cumsum, cumulative_prod, cumulative_sum
 from lazyblock.version import __version__
 
 bool = bool_
@@ -236,6 +237,10 @@ __all__ = [
     "copysign",
     "cos",
     "cosh",
+    "cumprod",
+    "cumsum",
+    "cumulative_prod",
+    "cumulative_sum",
     "default_device",
     "deg2rad",
     "degrees",

@@ -80,10 +80,14 @@ class IotaAttrs:
 
 @dataclass(frozen=True, slots=True)
 class ViewAttrs:
-    """An affine index map and the shape it is read over."""
+    """An affine index map and the shape it is read over.
+
+    may_leave: the map may lead outside the operand; elements there have any value.
+    """
 
     map: IndexMap
     shape: Shape
+    may_leave: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,11 +55,41 @@ def cast(node: Node, dtype: DType) -> Node:
     return node if node.dtype == dtype else make_node(Op.CAST, (node,), CastAttrs(dtype))
 
 
-def view(node: Node, map: IndexMap, shape: Shape) -> Node:
-    """result[i] = node[map(i)] for i in `shape`; every index must fall inside `node`."""
+def view(node: Node, map: IndexMap, shape: Shape, may_leave: bool = False) -> Node:
+    """result[i] = node[map(i)] for i in `shape`.
+
+    Every index must fall inside `node`, unless it `may_leave`: then the value is any.
+    """
     if shape == node.shape and map.is_identity:
         return node
-    return make_node(Op.VIEW, (node,), ViewAttrs(map.normalized(shape, node.shape), shape))
+    attrs = ViewAttrs(map.normalized(shape, node.shape), shape, may_leave)
+    return make_node(Op.VIEW, (node,), attrs)
+
+
+def pad(node: Node, axis: int, before: int, after: int, value: Any) -> Node:
+    """Lengthen an axis at both ends by elements of `value`."""
+    extent = node.shape[axis]
+    if not before and not after:
+        return node
+    shape = (*node.shape[:axis], before + extent + after, *node.shape[axis + 1 :])
+    fill = constant(value, node.dtype)
+    if 0 in node.shape:
+        return broadcast_to(fill, shape)
+    starts = [-before if d == axis else 0 for d in range(node.ndim)]
+    moved = view(node, index_map.slices(starts, [1] * node.ndim), shape, may_leave=True)
+    place = positions(shape, axis)
+    if before:
+        moved = where(elementwise(Op.LESS, place, constant(before, dtypes.int64)), fill, moved)
+    if after:
+        end = constant(before + extent, dtypes.int64)
+        moved = where(elementwise(Op.GREATER_EQUAL, place, end), fill, moved)
+    return moved
+
+
+def positions(shape: Shape, axis: int) -> Node:
+    """The index along `axis` of every element."""
+    line = iota(shape[axis], dtypes.int64)
+    return view(line, index_map.from_axes([axis], len(shape)), shape)
 
 
 def reshape(node: Node, shape: Shape) -> Node:

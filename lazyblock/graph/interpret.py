@@ -51,12 +51,26 @@ def _evaluate(node: Node, operands: list[NDArray]) -> Any:
 
 def _view(node: Node, operand: NDArray) -> NDArray:
     assert isinstance(node.attrs, ViewAttrs)
-    flat = np.ascontiguousarray(operand).reshape(-1)
-    offset, strides = node.attrs.map.strides(contiguous_strides(operand.shape))
     if node.size == 0:
         return np.empty(node.shape, node.dtype)
+    if node.attrs.may_leave:
+        return _loose_view(node, operand)
+    flat = np.ascontiguousarray(operand).reshape(-1)
+    offset, strides = node.attrs.map.strides(contiguous_strides(operand.shape))
     in_bytes = [stride * flat.itemsize for stride in strides]
     return np.lib.stride_tricks.as_strided(flat[offset:], node.shape, in_bytes)
+
+
+def _loose_view(node: Node, operand: NDArray) -> NDArray:
+    """Elements outside the operand are those at its border."""
+    assert isinstance(node.attrs, ViewAttrs)
+    map, places = node.attrs.map, np.indices(node.shape)
+    index = (
+        offset + sum(c * place for c, place in zip(row, places, strict=True))
+        for offset, row in zip(map.offsets, map.coefficients, strict=True)
+    )
+    bounds = zip(index, operand.shape, strict=True)
+    return np.asarray(operand[tuple(np.clip(i, 0, extent - 1) for i, extent in bounds)])
 
 
 def _reduce(node: Node, operand: NDArray) -> NDArray:

@@ -136,7 +136,11 @@ class _GroupLowering:
             assert storage is not None, f"{node!r} is not in memory"
             base, offset, strides = storage.base, storage.offset, storage.strides
         start, steps = at.strides(strides)
-        return Access(base, offset + start, steps)
+        if node.op is Op.IOTA or not at.leaves(self.space.shape, node.shape):
+            return Access(base, offset + start, steps)
+        ends = [s * (n - 1) for s, n in zip(strides, node.shape, strict=True)]
+        inside = sum(e for e in ends if e < 0), sum(e for e in ends if e > 0)
+        return Access(base, offset, steps, start, inside)
 
     def _output_access(self, node: Node) -> Access:
         # the map goes from space to node, so an output is strided by the node's own layout
@@ -289,6 +293,9 @@ class _GroupLowering:
             term = here.index if stride is None else b.mul(here.index, b.splat(stride, shape))
             block = term if block is None else self._both(b.add, block, term)
             mask = self._and(mask, here.mask)
+        if access.start:
+            start = self._size(("start", access), f"{name}_start", access.start)
+            scalar = start if scalar is None else b.add(scalar, start)
         return scalar, block, mask
 
     def _both(self, combine: Callable[..., Value], left: Value, right: Value) -> Value:
@@ -309,7 +316,9 @@ class _GroupLowering:
 
     def _address(self, access: Access, is_written: bool) -> tuple[Value, Value | None]:
         pointer = self._pointer(access, is_written)
-        scalar, block, mask = self._offsets(access, pointer.hint.removesuffix("_ptr"))
+        name = pointer.hint.removesuffix("_ptr")
+        scalar, block, mask = self._offsets(access, name)
+        mask = self._and(mask, self._is_inside(access, name, scalar, block))
         if scalar is not None:
             pointer = self.b.add_pointer(pointer, scalar)
         if block is not None:
@@ -317,6 +326,20 @@ class _GroupLowering:
             if mask is not None:
                 mask = self.b.broadcast_to(mask, pointer.shape)
         return pointer, mask
+
+    def _is_inside(
+        self, access: Access, name: str, scalar: Value | None, block: Value | None
+    ) -> Value | None:
+        """Whether a read that may leave its array stays inside; None if all do."""
+        if access.inside is None:
+            return None
+        parts = [part for part in (scalar, block) if part is not None]
+        place = self._both(self.b.add, *parts) if len(parts) == 2 else (parts or [self._zero()])[0]
+        low, high = (
+            self.b.splat(self._size((which, access), f"{name}_{which}", end), place.shape)
+            for which, end in zip(("first", "last"), access.inside, strict=True)
+        )
+        return self.b.and_(self.b.compare("ge", place, low), self.b.compare("le", place, high))
 
     def _load(self, read: Read) -> Value:
         node, _ = read

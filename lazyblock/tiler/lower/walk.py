@@ -15,11 +15,17 @@ from lazyblock.graph.node import Node
 
 @dataclass(frozen=True)
 class Access:
-    """Where one read or write goes: element offset + sum(strides[axis] * index[axis]) of `base`."""
+    """Where one read or write goes: element offset + sum(strides[axis] * index[axis]) of `base`.
+
+    inside: where the space leads outside the operand, the lowest and the highest element, counted
+    like the sum, that may be touched; and what the sum starts from.
+    """
 
     base: Node
     offset: int
     strides: tuple[int, ...]
+    start: int = 0
+    inside: tuple[int, int] | None = None
 
     def reach(self, extents: Sequence[int]) -> int:
         """Largest distance from the first element touched, in elements."""
