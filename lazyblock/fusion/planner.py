@@ -96,10 +96,10 @@ def _store_repeated(order: Sequence[Node], roots: set[Node]) -> None:
 
 
 def _reads_of(node: Node, places: set[IndexMap], shape: Shape) -> set[tuple[Node, IndexMap]]:
-    """What computing `node` at `places` reads; reductions and scans read all of their own space."""
+    """What computing `node` at `places` reads; a reduction reads all of its own space."""
     if node.op is Op.RESHAPE:
         return set()
-    if CATEGORY[node.op] in _WALKING:
+    if CATEGORY[node.op] is Category.REDUCTION:
         return {(node.inputs[0], identity(len(shape)))}
     return {read for at in places for read in operand_maps(node, at, shape)}
 

@@ -64,10 +64,14 @@ class InputAttrs:
 
 @dataclass(frozen=True, slots=True)
 class ConstantAttrs:
-    """A number as the bytes of its dtype, so that -0.0 and NaNs stay themselves."""
+    """A number as the bytes of its dtype, so that -0.0 and NaNs stay themselves.
+
+    is_fixed: it belongs to the expression, as a shape does; else it may differ from call to call.
+    """
 
     data: bytes
     dtype: DType
+    is_fixed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

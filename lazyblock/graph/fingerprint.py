@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from lazyblock.graph.attrs import InputAttrs
+from lazyblock.graph.attrs import ConstantAttrs, InputAttrs
 from lazyblock.graph.node import Node
 from lazyblock.graph.ops import Op
 from lazyblock.graph.traverse import topological
 
 
 def fingerprint(outputs: Sequence[Node]) -> tuple[Hashable, list[Node]]:
-    """Give the key of an expression and its leaves (inputs and constants) in order of first use.
+    """Give the key of an expression and its leaves (inputs, numbers) in order of first use.
 
     Takes time linear in the graph.
     """
@@ -28,7 +28,7 @@ def fingerprint(outputs: Sequence[Node]) -> tuple[Hashable, list[Node]]:
             assert isinstance(node.attrs, InputAttrs)
             leaves.append(node)
             entries.append(node.attrs.layout)
-        elif node.op is Op.CONSTANT:
+        elif isinstance(node.attrs, ConstantAttrs) and not node.attrs.is_fixed:
             leaves.append(node)
             entries.append(node.dtype)
         else:

@@ -62,6 +62,12 @@ class IndexMap:
         )
         return offset, tuple(columns)
 
+    def without(self, axis: int) -> IndexMap:
+        """The map to an operand that lacks `axis`."""
+        offsets = self.offsets[:axis] + self.offsets[axis + 1 :]
+        rows = self.coefficients[:axis] + self.coefficients[axis + 1 :]
+        return IndexMap(offsets, rows, self.rank)
+
     def reach(self, shape: Shape) -> tuple[tuple[int, int], ...]:
         """Lowest and highest operand index per operand axis, over the indices of `shape`."""
         found = []

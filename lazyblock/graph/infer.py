@@ -83,10 +83,13 @@ def _reduce(inputs: tuple[Node, ...], attrs: Any) -> Inferred:
 
 
 def _scan(inputs: tuple[Node, ...], attrs: Any) -> Inferred:
-    (operand,) = inputs
+    operand, *start = inputs
     _check_kind(attrs.kind, operand.dtype)
     if not 0 <= attrs.axis < operand.ndim:
         raise ShapeError(f"Cannot scan axis {attrs.axis} of {operand.shape}.")
+    rows = operand.shape[: attrs.axis] + operand.shape[attrs.axis + 1 :], operand.dtype
+    if any((node.shape, node.dtype) != rows for node in start):
+        raise ShapeError(f"A scan of {operand.shape} starts from {rows[0]} of {rows[1]}.")
     return operand.shape, operand.dtype
 
 

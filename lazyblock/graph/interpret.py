@@ -87,12 +87,14 @@ def _reduce(node: Node, operand: NDArray) -> NDArray:
     return np.asarray(combine(operand, axis=node.attrs.axes))
 
 
-def _scan(node: Node, operand: NDArray) -> NDArray:
+def _scan(node: Node, operand: NDArray, *start: NDArray) -> NDArray:
     assert isinstance(node.attrs, ScanAttrs)
-    axis = node.attrs.axis
+    axis, ufunc = node.attrs.axis, _UFUNCS[node.attrs.kind]
     wide = operand.astype(dtypes.accumulator_dtype(operand.dtype), copy=False)
     flipped = np.flip(wide, axis) if node.attrs.reverse else wide
-    scanned = _UFUNCS[node.attrs.kind].accumulate(flipped, axis, dtype=wide.dtype)
+    scanned = ufunc.accumulate(flipped, axis, dtype=wide.dtype)
+    for first in start:
+        scanned = ufunc(np.expand_dims(first, axis), scanned)
     return (np.flip(scanned, axis) if node.attrs.reverse else scanned).astype(node.dtype)
 
 

@@ -42,7 +42,7 @@ class Op(enum.Enum):
     CAST = "cast"
     WHERE = "where"
     REDUCE = "reduce"
-    SCAN = "scan"  # result[i] combines elements 0 ... i along an axis
+    SCAN = "scan"  # result[i] combines an optional start and elements 0 ... i along an axis
     # elementwise arithmetic
     ADD = "add"
     SUBTRACT = "subtract"

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import lazyblock as lb
+from lazyblock.graph.passes import split_scans
 from tests.helpers.arrays import assert_equal_values, assert_kernel_count
 
 EMULATED = "emulated:sm_90a"
@@ -107,3 +108,26 @@ def test_scans_give_the_same_bits_every_time(device):
     x = np.random.default_rng(2).standard_normal((2, 5000)).astype(np.float32)
     first, second = (lb.asarray(x, device=device).cumsum(1).numpy() for _ in range(2))
     assert_equal_values(first, second)
+
+
+@pytest.fixture
+def cut_into_pieces(monkeypatch):
+    """Split rows that are short for a GPU."""
+    for name, value in {"ELEMENTS": 1000, "PIECE": 256, "PARTS": 4}.items():
+        monkeypatch.setattr(split_scans, f"_LEAST_{name}", value)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("size", [1536, 2049, 4099])
+def test_long_rows_are_scanned_in_pieces(size, device, cut_into_pieces):
+    x = whole_numbers(size)
+    y = lb.asarray(x, device=device).cumsum()
+    assert_kernel_count(y, 3)
+    assert_equal_values(y.numpy(), np.cumsum(x))
+
+
+def test_numbers_of_the_plan_and_of_the_caller_stay_apart(cut_into_pieces):
+    x = whole_numbers(1999)
+    for number in (-0.0, 0.0, 3.0):  # the first looks like what pieces start from
+        y = np.cumsum(lb.asarray(x, device="cpu") + number)
+        np.testing.assert_array_equal(y.numpy(), np.cumsum(x + np.float32(number)))

@@ -66,7 +66,8 @@ def _unit_reduction(node: Node) -> Node | None:
 
 def _unit_scan(node: Node) -> Node | None:
     assert isinstance(node.attrs, ScanAttrs)
-    return node.inputs[0] if node.shape[node.attrs.axis] == 1 else None
+    is_unit = node.shape[node.attrs.axis] == 1 and len(node.inputs) == 1
+    return node.inputs[0] if is_unit else None
 
 
 _RULES = (

@@ -416,7 +416,10 @@ class _GroupLowering:
                 total = self._reduce_tile(root, self._masked_operand(root))
                 self.memo[root, at] = start_from_zero(self.b, root.attrs.kind, total)
             elif isinstance(root.attrs, ScanAttrs):
-                self.memo[root, at] = self._scan_tile(root)
+                value, start = self._scan_tile(root), self._start_of_rows(root)
+                if start is not None:
+                    value = continue_scan(self.b, root, *self._align([start, value]))
+                self.memo[root, at] = value
             else:
                 self._value(root, at)
 
@@ -469,6 +472,11 @@ class _GroupLowering:
         self.b.line = root.line
         return value if axis is None else scan_tile(self.b, root, value, axis)
 
+    def _start_of_rows(self, root: Node) -> Value | None:
+        """What the rows of a scan start from, if it says so."""
+        starts = list(operand_maps(root, self.group.maps[root], self.space.shape))[1:]
+        return self._value(*starts[0]) if starts else None
+
     def _scans_below(self, roots: Iterable[Node]) -> list[Node]:
         """Scans that `roots` need in every tile, themselves included; operands first."""
         found: set[Node] = set()
@@ -483,11 +491,14 @@ class _GroupLowering:
         return [root for root in self.group.roots if root in found and _is_scan(root)]
 
     def _start_scan(self, root: Node) -> Value:
-        """What the first tile of a row carries: an identity per row."""
+        """What the first tile of a row carries."""
         shape, axis = self._tile_shape(), self._scanned_axis()
         if axis is not None:
             shape = (*shape[:axis], 1, *shape[axis + 1 :]) if len(shape) > 1 else ()
-        return start_of_scan(self.b, root, shape)
+        start = self._start_of_rows(root)
+        if start is None:
+            return start_of_scan(self.b, root, shape)
+        return self.b.broadcast_to(start, shape)
 
     def _continue_scans(self, scans: Sequence[Node], carried: Sequence[Value]) -> list[Value]:
         """Scan the tile at hand; gives what the next one carries."""

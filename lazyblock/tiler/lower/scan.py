@@ -22,7 +22,7 @@ def is_reverse(node: Node) -> bool:
 
 
 def start_of_scan(b: Builder, node: Node, shape: tuple[int, ...]) -> Value:
-    """What is carried into the first tile of a row."""
+    """What changes nothing when it is carried into the first tile of a row."""
     identity = scan_identity(_settings(node).kind, node.dtype)
     return b.constant(identity, from_numpy(node.dtype), shape)
 
