@@ -16,6 +16,8 @@ from lazyblock.tiler.lower.walk import Access, Dimension
 _GPU_ROW_BYTES = 1 << 17  # of a row held in the registers of one program
 _CPU_ROW_ELEMENTS = 16384  # of a row held in a stack tile, within the first two cache levels
 _GPU_COLUMNS = 32  # of a tile that reduces columns: whole 128-byte lines of float32
+_GPU_SCANNED_COLUMNS = 512
+_GPU_SCAN_TILE = 2048  # of a long row: small, so that many programs share a unit
 _CPU_TILE = 4096  # elements of a map: large against the cost of starting a program instance
 _CPU_SMALL_TILE = 64  # for arrays smaller than that
 
@@ -33,11 +35,14 @@ class TileSchedule:
 
 
 def default_schedule(
-    dimensions: Sequence[Dimension], accesses: Sequence[Access], target: Target
+    dimensions: Sequence[Dimension],
+    accesses: Sequence[Access],
+    target: Target,
+    has_scan: bool = False,
 ) -> TileSchedule:
-    """A sound schedule without measuring anything."""
+    """A sound schedule without measuring anything. has_scan: the group scans its rows."""
     if any(d.is_reduced for d in dimensions):
-        return _schedule_rows(dimensions, accesses, target)
+        return _schedule_rows(dimensions, accesses, target, has_scan)
     return _schedule_map(dimensions, accesses, target)
 
 
@@ -85,7 +90,7 @@ def _schedule_map(
 
 
 def _schedule_rows(
-    dimensions: Sequence[Dimension], accesses: Sequence[Access], target: Target
+    dimensions: Sequence[Dimension], accesses: Sequence[Access], target: Target, has_scan: bool
 ) -> TileSchedule:
     reduced = [p for p, d in enumerate(dimensions) if d.is_reduced]
     kept = [p for p, d in enumerate(dimensions) if not d.is_reduced]
@@ -97,11 +102,16 @@ def _schedule_rows(
     )
     if along_rows:
         assert row is not None
-        _cut_columns(blocks, row, inner, dimensions, target)
         order = [inner, row]
+        if has_scan and target.is_gpu:
+            _cut_scanned_columns(blocks, row, inner, dimensions)
+            return _finish(blocks, order, 4, target, 4096)
+        _cut_columns(blocks, row, inner, dimensions, target)
     else:
         widest = max((a.base.dtype.itemsize for a in accesses), default=4)
         _cut_rows(blocks, row, inner, len(reduced) == 1, max(widest, 4), dimensions, target)
+        if has_scan and target.is_gpu and blocks[inner] < dimensions[inner].extent:
+            blocks[inner] = _GPU_SCAN_TILE
         order = [inner] if row is None else [row, inner]
     return _finish(blocks, order, 8, target, 4096)
 
@@ -142,6 +152,15 @@ def _cut_columns(
         blocks[inner] = min(next_power_of_2(dimensions[inner].extent), 8192 // blocks[row])
     else:
         blocks[row] = min(next_power_of_2(dimensions[row].extent), 2 * target.vector_bytes)
+
+
+def _cut_scanned_columns(
+    blocks: list[int], row: int, inner: int, dimensions: Sequence[Dimension]
+) -> None:
+    """Whole columns to a thread, so that they are scanned in registers; few rows at a time."""
+    blocks[row] = min(next_power_of_2(dimensions[row].extent), _GPU_SCANNED_COLUMNS)
+    rows = min(max(4096 // blocks[row], 8), 32)
+    blocks[inner] = min(next_power_of_2(dimensions[inner].extent), rows)
 
 
 def _finish(

@@ -113,8 +113,9 @@ def test_scans_give_the_same_bits_every_time(device):
 @pytest.fixture
 def cut_into_pieces(monkeypatch):
     """Split rows that are short for a GPU."""
-    for name, value in {"ELEMENTS": 1000, "PIECE": 256, "PARTS": 4}.items():
-        monkeypatch.setattr(split_scans, f"_LEAST_{name}", value)
+    settings = {"LEAST_PROGRAMS": 8, "LEAST_ELEMENTS": 1000, "PIECES": (256, 512)}
+    for name, value in settings.items():
+        monkeypatch.setattr(split_scans, f"_{name}", value)
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -13,16 +13,15 @@ from tests.helpers.graphs import assert_same_meaning, count_op, new_input
 from tests.helpers.lowering import run_blocks
 
 KINDS = [ReduceKind.SUM, ReduceKind.PROD, ReduceKind.MAX, ReduceKind.MIN]
-NUM_PROGRAMS = 16
+NUM_PROGRAMS = 64
 
 
 @pytest.fixture
 def small(monkeypatch):
     """Split what is short enough to look at."""
-    settings = {"ELEMENTS": 100, "PIECE": 8, "PARTS": 4}
+    settings = {"LEAST_ELEMENTS": 100, "PIECES": (16, 32), "STEP": 8, "COLUMNS": 8}
     for name, value in settings.items():
-        monkeypatch.setattr(split_scans, f"_LEAST_{name}", value)
-    monkeypatch.setattr(split_scans, "_ALIGNMENT", 8)
+        monkeypatch.setattr(split_scans, f"_{name}", value)
 
 
 def scan_of(shape, axis, kind=ReduceKind.SUM, reverse=False, dtype=dtypes.float64):
@@ -42,7 +41,7 @@ def values(node, rng):
 def test_pieces_combine_to_the_whole(small, shape, axis, kind, reverse):
     node = scan_of(shape, axis, kind, reverse)
     (cut,) = outputs = run([node], NUM_PROGRAMS)
-    assert count_op(cut, Op.REDUCE) == 2
+    assert (count_op(cut, Op.REDUCE), count_op(cut, Op.SCAN)) == (1, 2)
     inputs = values(node, np.random.default_rng(0))
     assert_same_meaning([node], outputs, inputs)
     for tidy in GRAPH_PASSES:
@@ -65,11 +64,13 @@ def test_pieces_in_block_programs(small, shape, axis, reverse):
 
 
 def test_what_is_short_or_has_many_rows_stays(small):
-    for shape, axis in (((96,), 0), ((64, 64), 1), ((16, 31), 1), ((31, 10), 0)):
+    for shape, axis in (((96,), 0), ((32, 64), 1), ((17, 31), 1), ((31, 200), 0)):
         node = scan_of(shape, axis)
         assert run([node], NUM_PROGRAMS) == [node]
+    node = scan_of((1 << 20,), 0)
+    assert run([node], 32) == [node]
 
 
 def test_a_long_row_of_a_gpu_is_cut_without_padding():
     (cut,) = run([scan_of((1 << 20,), 0)], 1056)
-    assert count_op(cut, Op.WHERE) == 2  # both are about the pieces, not their elements
+    assert count_op(cut, Op.WHERE) == 1  # for the first piece

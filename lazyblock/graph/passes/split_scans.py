@@ -1,7 +1,7 @@
 """Cut scans of few long rows into pieces that run in parallel.
 
-The pieces are reduced, each piece's start is what those before it combine to, and the pieces are
-scanned from there: three kernels, of which two read the operand.
+The pieces are reduced, the totals scanned, and the pieces scanned from the total before them: three
+kernels, of which two read the operand.
 
 Takes: any graph. Gives: no scan that leaves the device's units idle, if its rows are long enough.
 Keeps: integers, max, min, any, all exactly; floating sums and products up to their order, which
@@ -18,69 +18,69 @@ from lazyblock.graph.attrs import ScanAttrs
 from lazyblock.graph.node import Node
 from lazyblock.graph.ops import Op, scan_identity
 from lazyblock.graph.rewrite import Rule, rewrite
-from lazyblock.shapes import cdiv
+from lazyblock.shapes import cdiv, next_power_of_2, size_of
 
+_LEAST_PROGRAMS = 64  # of the device; with fewer, a row for each keeps the memory busy
+_LEAST_GAIN = 4  # programs for every one without cutting
 _LEAST_ELEMENTS = 1 << 18  # below, one kernel is as fast as three
-_LEAST_PIECE = 1 << 12  # elements that one program should scan at least
-_LEAST_PARTS = 32  # fewer do not make up for reading twice
-_MOST_PARTS = 2048
-_ALIGNMENT = 1024  # of pieces, in elements, where the axis has no good divisor
+_PIECES = 1 << 11, 1 << 13  # shortest and longest piece of a row that lies together in memory
+_COLUMNS = 512  # that a program takes side by side where rows do not
+_STEP = 16  # elements by which the length of such pieces grows
 
 
 def split_scans(outputs: Sequence[Node], num_programs: int) -> list[Node]:
-    """Cut scans so that about `num_programs` programs share their work."""
+    """Cut scans so that about `num_programs` programs, or more, share their work."""
 
     def split(node: Node) -> Node | None:
-        return _split(node, num_programs)
+        piece = _length_of_pieces(node, num_programs)
+        return None if piece is None else _scan_pieces(node, piece)
 
     return rewrite(outputs, [Rule(Op.SCAN, split, "the combine is associative")])
 
 
-def _split(node: Node, num_programs: int) -> Node | None:
+def _length_of_pieces(node: Node, num_programs: int) -> int | None:
+    """How long pieces should be; None to leave the scan in one."""
     assert isinstance(node.attrs, ScanAttrs)
-    extent = node.shape[node.attrs.axis]
-    if node.size < _LEAST_ELEMENTS or len(node.inputs) > 1:
+    axis = node.attrs.axis
+    extent, side_by_side = node.shape[axis], size_of(node.shape[axis + 1 :])
+    is_small = num_programs < _LEAST_PROGRAMS or node.size < _LEAST_ELEMENTS
+    if is_small or len(node.inputs) > 1:
         return None
-    parts = min(num_programs // (node.size // extent), extent // _LEAST_PIECE, _MOST_PARTS)
-    return _scan_pieces(node, _length_of_pieces(extent, parts)) if parts >= _LEAST_PARTS else None
-
-
-def _length_of_pieces(extent: int, parts: int) -> int:
-    for number in range(parts, parts // 2, -1):
-        if extent % (16 * number) == 0:
-            return extent // number
-    return cdiv(cdiv(extent, parts), _ALIGNMENT) * _ALIGNMENT
+    gain = num_programs // (size_of(node.shape[:axis]) * cdiv(side_by_side, _COLUMNS))
+    if gain < _LEAST_GAIN:
+        return None
+    piece = cdiv(extent, gain)
+    if side_by_side == 1:
+        shortest, longest = _PIECES
+        piece = min(max(next_power_of_2(piece), shortest), longest)
+    else:
+        piece = cdiv(piece, _STEP) * _STEP
+    return piece if cdiv(extent, piece) >= _LEAST_GAIN else None
 
 
 def _scan_pieces(node: Node, piece: int) -> Node:
     attrs, (operand,) = node.attrs, node.inputs
     assert isinstance(attrs, ScanAttrs)
     axis, extent = attrs.axis, node.shape[attrs.axis]
-    parts = cdiv(extent, piece)
+    padding = -extent % piece
     identity = scan_identity(attrs.kind, node.dtype)
-    pieces = build.cut(build.pad(operand, axis, 0, parts * piece - extent, identity), axis, piece)
+    pieces = build.cut(build.pad(operand, axis, 0, padding, identity), axis, piece)
     totals = build.reduce(attrs.kind, pieces, (axis + 1,))
-    starts = _combine_before(totals, attrs)
+    starts = _combine_before(build.scan(attrs.kind, totals, axis, attrs.reverse), attrs)
     scanned = build.scan(attrs.kind, pieces, axis + 1, attrs.reverse, starts)
-    whole = (*node.shape[:axis], parts * piece, *node.shape[axis + 1 :])
+    whole = (*node.shape[:axis], extent + padding, *node.shape[axis + 1 :])
     return build.view(build.reshape(scanned, whole), index_map.identity(node.ndim), node.shape)
 
 
-def _combine_before(totals: Node, attrs: ScanAttrs) -> Node:
-    """For every piece, all totals before it in the order of the scan; the identity if none are.
-
-    All pairs of pieces are looked at: they are few.
-    """
-    axis, parts = attrs.axis, totals.shape[attrs.axis]
-    shape = (*totals.shape[:axis], parts, parts, *totals.shape[axis + 1 :])
-    axes = [d if d < axis else d + 1 for d in range(totals.ndim)]
-    others = build.view(totals, index_map.from_axes(axes, len(shape)), shape)
-    order = Op.GREATER if attrs.reverse else Op.LESS
-    is_before = build.elementwise(
-        order, build.positions(shape, axis + 1), build.positions(shape, axis)
+def _combine_before(scanned: Node, attrs: ScanAttrs) -> Node:
+    """The scan one place before every place; the identity before the first."""
+    rank, step = scanned.ndim, 1 if attrs.reverse else -1
+    starts = [step if axis == attrs.axis else 0 for axis in range(rank)]
+    before = build.view(
+        scanned, index_map.slices(starts, [1] * rank), scanned.shape, may_leave=True
     )
-    identity = build.fixed(scan_identity(attrs.kind, totals.dtype), totals.dtype)
-    before = build.reduce(attrs.kind, build.where(is_before, others, identity), (axis + 1,))
-    first = build.fixed(parts - 1 if attrs.reverse else 0, dtypes.int64)
-    is_first = build.elementwise(Op.EQUAL, build.positions(totals.shape, axis), first)
+    place = build.positions(scanned.shape, attrs.axis)
+    first = scanned.shape[attrs.axis] - 1 if attrs.reverse else 0
+    is_first = build.elementwise(Op.EQUAL, place, build.fixed(first, dtypes.int64))
+    identity = build.fixed(scan_identity(attrs.kind, scanned.dtype), scanned.dtype)
     return build.where(is_first, identity, before)

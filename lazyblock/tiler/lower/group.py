@@ -101,7 +101,10 @@ class _GroupLowering:
         outputs = [self._output_access(node) for node in group.stored]
         self.dimensions = merge_axes(self.space, [*reads, *outputs])
         self.schedule = schedule or default_schedule(
-            self.dimensions, [a for a in (*reads, *outputs) if a.base.op is not Op.IOTA], target
+            self.dimensions,
+            [a for a in (*reads, *outputs) if a.base.op is not Op.IOTA],
+            target,
+            any(map(_is_scan, self.own)),
         )
         extents = self.space.shape
         reach = max((a.reach(extents) for a in (*reads, *outputs)), default=0)
