@@ -168,6 +168,8 @@ from lazyblock.tracer.manipulation import (
 from lazyblock.tracer.reductions import (
     all,
     any,
+    argmax,
+    argmin,
     max,
     mean,
     min,
@@ -206,6 +208,8 @@ __all__ = [
     "arctan",
     "arctan2",
     "arctanh",
+    "argmax",
+    "argmin",
     "array",
     "asarray",
     "asin",

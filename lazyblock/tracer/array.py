@@ -330,6 +330,12 @@ class Array(NumPyProtocols):
     def min(self, axis: Axis = None, keepdims: bool = False) -> Array:
         return self._with(folds.extreme(ReduceKind.MIN, self.node, axis, keepdims))
 
+    def argmax(self, axis: int | None = None, keepdims: bool = False) -> Array:
+        return self._with(folds.place_of_extreme(ReduceKind.MAX, self.node, axis, keepdims))
+
+    def argmin(self, axis: int | None = None, keepdims: bool = False) -> Array:
+        return self._with(folds.place_of_extreme(ReduceKind.MIN, self.node, axis, keepdims))
+
     def any(self, axis: Axis = None, keepdims: bool = False) -> Array:
         return self._with(folds.truth(ReduceKind.ANY, self.node, axis, keepdims))
 

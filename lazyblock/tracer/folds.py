@@ -15,9 +15,10 @@ from lazyblock import dtypes
 from lazyblock.dtypes import DType
 from lazyblock.errors import ValueRangeError
 from lazyblock.graph import build
+from lazyblock.graph.index_map import IndexMap
 from lazyblock.graph.node import Node
 from lazyblock.graph.ops import Op, ReduceKind, reduce_identity
-from lazyblock.shapes import normalize_axes, normalize_axis, size_of
+from lazyblock.shapes import Shape, contiguous_strides, normalize_axes, normalize_axis, size_of
 from lazyblock.tracer.functions import FUNCTIONS
 from lazyblock.tracer.operands import as_node
 
@@ -84,6 +85,35 @@ def running(
     kind = _kind_on(result, kind)
     scanned = build.cast(build.scan(kind, operand, axis), result)
     return build.pad(scanned, axis, int(include_initial), 0, reduce_identity(kind, result))
+
+
+def place_of_extreme(kind: ReduceKind, x: Node, axis: Any, keepdims: bool) -> Node:
+    """Where MAX or MIN stands first, as int64; NaN wins. axis None counts in C order.
+
+    It is the least of the places that hold the extreme: two reductions of the same rows.
+    """
+    name = f"arg{kind.value}"
+    axes = tuple(range(x.ndim)) if axis is None else (normalize_axis(axis, x.ndim, name),)
+    size = size_of([x.shape[a] for a in axes])
+    if size == 0:
+        raise ValueRangeError(f"attempt to get {name} of an empty sequence")
+    if not axes:
+        return build.constant(0, dtypes.int64)
+    best = build.reduce_keepdims(_kind_on(x.dtype, kind), x, axes)
+    is_best = build.elementwise(Op.EQUAL, x, best)
+    if dtypes.is_floating(x.dtype):
+        is_best = build.elementwise(Op.BITWISE_OR, is_best, build.elementwise(Op.ISNAN, x))
+    counted = dtypes.int32 if size < 2**31 else dtypes.int64
+    places = build.where(is_best, _places(x.shape, axes, counted), build.fixed(size, counted))
+    return build.cast(_reduce(ReduceKind.MIN, places, axes, keepdims), dtypes.int64)
+
+
+def _places(shape: Shape, axes: tuple[int, ...], dtype: DType) -> Node:
+    """The number of every element among those along `axes`, in C order."""
+    strides = contiguous_strides(tuple(n if a in axes else 1 for a, n in enumerate(shape)))
+    row = tuple(stride if a in axes else 0 for a, stride in enumerate(strides))
+    line = build.iota(size_of([shape[a] for a in axes]), dtype)
+    return build.view(line, IndexMap((0,), (row,), len(shape)), shape)
 
 
 def truth(kind: ReduceKind, x: Node, axis: Axis, keepdims: bool) -> Node:

@@ -27,7 +27,7 @@ _RENAMED: dict[Callable[..., Any], str] = {
     np.around: "round",
 }
 _SAME_NAME = """
-    sum prod max min mean var std any all where clip round
+    sum prod max min argmax argmin mean var std any all where clip round
     cumsum cumprod cumulative_sum cumulative_prod
     reshape transpose swapaxes moveaxis expand_dims squeeze broadcast_to broadcast_arrays ravel flip
     zeros_like ones_like full_like empty_like ndim shape size iscomplexobj isrealobj

@@ -132,3 +132,14 @@ def test_numbers_of_the_plan_and_of_the_caller_stay_apart(cut_into_pieces):
     for number in (-0.0, 0.0, 3.0):  # the first looks like what pieces start from
         y = np.cumsum(lb.asarray(x, device="cpu") + number)
         np.testing.assert_array_equal(y.numpy(), np.cumsum(x + np.float32(number)))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize(("shape", "axis"), [((5, 130), 1), ((130, 5), 0), ((7, 33), None)])
+def test_places_of_extremes_are_one_kernel(shape, axis, device):
+    x = whole_numbers(shape)
+    x[-1, -1] = x[2, 3] = np.nan
+    y = lb.asarray(x, device=device)
+    for lazy, eager in ((y.argmax(axis), x.argmax(axis)), (y.argmin(axis), x.argmin(axis))):
+        assert_kernel_count(lazy, 1)
+        assert_equal_values(lazy.numpy(), np.asarray(eager))
