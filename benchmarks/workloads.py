@@ -66,6 +66,14 @@ def column_sums(xp: Any, x: Array) -> Array:
     return x.sum(axis=0)
 
 
+def running_sum(xp: Any, x: Array) -> Array:
+    return x.cumsum(axis=0)
+
+
+def running_sums_of_rows(xp: Any, x: Array) -> Array:
+    return x.cumsum(axis=1)
+
+
 def standardise_columns(xp: Any, x: Array) -> Array:
     return (x - x.mean(axis=0)) / x.std(axis=0)
 
@@ -121,4 +129,7 @@ def memory_bound_workloads(scale: int = 1) -> list[Workload]:
         Workload("column sums", column_sums, (square,), size),
         Workload("16 column sums", column_sums, ((size // 16, 16),), size),
         Workload("Laplacian", laplacian, (square,), 2 * size),
+        Workload("running sum", running_sum, ((size // 4,),), size // 2),
+        Workload("running sums of rows", running_sums_of_rows, ((size // 4096, 4096),), 2 * size),
+        Workload("running sums of columns", running_sum, (square,), 2 * size),
     ]

@@ -113,7 +113,7 @@ def test_scans_give_the_same_bits_every_time(device):
 @pytest.fixture
 def cut_into_pieces(monkeypatch):
     """Split rows that are short for a GPU."""
-    settings = {"LEAST_PROGRAMS": 8, "LEAST_ELEMENTS": 1000, "PIECES": (256, 512)}
+    settings = {"LEAST_PROGRAMS": 8, "SHORT_ROW": 1000, "PIECES": (256, 512)}
     for name, value in settings.items():
         monkeypatch.setattr(split_scans, f"_{name}", value)
 

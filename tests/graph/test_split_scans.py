@@ -19,7 +19,7 @@ NUM_PROGRAMS = 64
 @pytest.fixture
 def small(monkeypatch):
     """Split what is short enough to look at."""
-    settings = {"LEAST_ELEMENTS": 100, "PIECES": (16, 32), "STEP": 8, "COLUMNS": 8}
+    settings = {"SHORT_ROW": 99, "SHORT_COLUMN": 99, "PIECES": (16, 32), "STEP": 8, "COLUMNS": 8}
     for name, value in settings.items():
         monkeypatch.setattr(split_scans, f"_{name}", value)
 
@@ -64,7 +64,7 @@ def test_pieces_in_block_programs(small, shape, axis, reverse):
 
 
 def test_what_is_short_or_has_many_rows_stays(small):
-    for shape, axis in (((96,), 0), ((32, 64), 1), ((17, 31), 1), ((31, 200), 0)):
+    for shape, axis in (((96,), 0), ((99, 5), 0), ((17, 256), 1), ((131, 200), 0), ((0, 131), 1)):
         node = scan_of(shape, axis)
         assert run([node], NUM_PROGRAMS) == [node]
     node = scan_of((1 << 20,), 0)

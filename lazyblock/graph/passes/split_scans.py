@@ -22,7 +22,7 @@ from lazyblock.shapes import cdiv, next_power_of_2, size_of
 
 _LEAST_PROGRAMS = 64  # of the device; with fewer, a row for each keeps the memory busy
 _LEAST_GAIN = 4  # programs for every one without cutting
-_LEAST_ELEMENTS = 1 << 18  # below, one kernel is as fast as three
+_SHORT_ROW, _SHORT_COLUMN = 1 << 16, 1 << 10  # one kernel walks up to these as fast as three
 _PIECES = 1 << 11, 1 << 13  # shortest and longest piece of a row that lies together in memory
 _COLUMNS = 512  # that a program takes side by side where rows do not
 _STEP = 16  # elements by which the length of such pieces grows
@@ -43,8 +43,8 @@ def _length_of_pieces(node: Node, num_programs: int) -> int | None:
     assert isinstance(node.attrs, ScanAttrs)
     axis = node.attrs.axis
     extent, side_by_side = node.shape[axis], size_of(node.shape[axis + 1 :])
-    is_small = num_programs < _LEAST_PROGRAMS or node.size < _LEAST_ELEMENTS
-    if is_small or len(node.inputs) > 1:
+    is_short = extent <= (_SHORT_ROW if side_by_side == 1 else _SHORT_COLUMN)
+    if is_short or not node.size or num_programs < _LEAST_PROGRAMS or len(node.inputs) > 1:
         return None
     gain = num_programs // (size_of(node.shape[:axis]) * cdiv(side_by_side, _COLUMNS))
     if gain < _LEAST_GAIN:
