@@ -109,7 +109,9 @@ def _schedule_rows(
         _cut_columns(blocks, row, inner, dimensions, target)
     else:
         widest = max((a.base.dtype.itemsize for a in accesses), default=4)
-        _cut_rows(blocks, row, inner, len(reduced) == 1, max(widest, 4), dimensions, target)
+        # a scan holds what it is given and what it gives
+        widest = max(widest, 4) * (2 if has_scan else 1)
+        _cut_rows(blocks, row, inner, len(reduced) == 1, widest, dimensions, target)
         if has_scan and target.is_gpu and blocks[inner] < dimensions[inner].extent:
             blocks[inner] = _GPU_SCAN_TILE
         order = [inner] if row is None else [row, inner]
