@@ -42,6 +42,7 @@ from lazyblock.graph.node import Node, make_input
 from lazyblock.graph.ops import Op
 from lazyblock.graph.passes import GRAPH_PASSES
 from lazyblock.graph.passes.split_reductions import split_reductions
+from lazyblock.graph.passes.split_scans import split_scans
 from lazyblock.graph.printer import print_graph
 from lazyblock.graph.rewrite import replace_nodes
 from lazyblock.graph.verify import verify_graph
@@ -67,6 +68,7 @@ from lazyblock.tiler.printer import print_program
 from lazyblock.tiler.verify import verify_program
 
 NDArray = npt.NDArray[Any]
+GraphPass = Callable[[Sequence[Node]], list[Node]]
 BlockPass = Callable[[Program], Program]
 
 # Before the cache key is taken: what is printed, keyed and shown.
@@ -412,12 +414,13 @@ def _without_data(leaf: Node) -> Node:
 def _simplify(outputs: Sequence[Node], target: Target) -> list[Node]:
     nodes = list(outputs)
     programs = target.num_units * _PROGRAMS_PER_UNIT[target.kind]
-    split = partial(split_reductions, num_programs=programs)
+    splits = (partial(split, num_programs=programs) for split in (split_scans, split_reductions))
     # fold_views again: cut axes are views
-    for run in (*GRAPH_PASSES, split, *GRAPH_PASSES):
+    passes: tuple[GraphPass, ...] = (*GRAPH_PASSES, *splits, *GRAPH_PASSES)
+    for run in passes:
         nodes = run(nodes)
         if config.current.verify:
-            verify_graph(nodes, getattr(run, "__name__", "split_reductions"))
+            verify_graph(nodes, getattr(run, "__name__", "splitting"))
     return nodes
 
 
@@ -544,7 +547,12 @@ def _fill_slots(
             offset = argument.offset * argument.base.dtype.itemsize
             arrays.append(ArraySlot(position, number[argument.base], offset))
         elif isinstance(argument, ConstantArgument):
-            scalars.append(ScalarSlot(position, leaf_number[argument.node]))
+            if argument.node in leaf_number:
+                scalars.append(ScalarSlot(position, leaf_number[argument.node]))
+            else:
+                slots[position:] = pack_scalar(
+                    build.constant_value(argument.node), argument.node.dtype
+                )
         else:
             assert isinstance(argument, SizeArgument)
             slots[position:] = pack_scalar(argument.value, block_types.to_numpy(argument.type))

@@ -72,10 +72,14 @@ class InputAttrs:
 
 @dataclass(frozen=True, slots=True)
 class ConstantAttrs:
-    """A number as the bytes of its dtype, so that -0.0 and NaNs stay themselves."""
+    """A number as the bytes of its dtype, so that -0.0 and NaNs stay themselves.
+
+    is_fixed: it belongs to the expression, as a shape does; else it may differ from call to call.
+    """
 
     data: bytes
     dtype: DType
+    is_fixed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +92,14 @@ class IotaAttrs:
 
 @dataclass(frozen=True, slots=True)
 class ViewAttrs:
-    """An affine index map and the shape it is read over."""
+    """An affine index map and the shape it is read over.
+
+    may_leave: the map may lead outside the operand; elements there have any value.
+    """
 
     map: IndexMap
     shape: Shape
+    may_leave: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +124,15 @@ class ReduceAttrs:
     axes: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class ScanAttrs:
+    """reverse: every element combines with those behind it, the last one first."""
+
+    kind: ReduceKind
+    axis: int
+    reverse: bool = False
+
+
 Attrs = (
     NoAttrs
     | InputAttrs
@@ -125,6 +142,7 @@ Attrs = (
     | ReshapeAttrs
     | CastAttrs
     | ReduceAttrs
+    | ScanAttrs
 )
 
 NO_ATTRS = NoAttrs()

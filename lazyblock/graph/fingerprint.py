@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
+from lazyblock.graph.attrs import ConstantAttrs
 from lazyblock.graph.node import Node
 from lazyblock.graph.ops import Op
 
 
 def fingerprint(outputs: Sequence[Node]) -> tuple[Hashable, list[Node]]:
-    """Give the key of an expression and its leaves (inputs and constants) in order of first use.
+    """Give the key of an expression and its leaves (inputs, numbers) in order of first use.
 
     Takes time linear in the graph: `traverse.topological`, written out for speed.
     """
@@ -39,7 +40,7 @@ def fingerprint(outputs: Sequence[Node]) -> tuple[Hashable, list[Node]]:
         elif node.op is Op.INPUT:
             leaves.append(node)
             entries.append(node.attrs.layout)  # type: ignore[union-attr]
-        elif node.op is Op.CONSTANT:
+        elif isinstance(node.attrs, ConstantAttrs) and not node.attrs.is_fixed:
             leaves.append(node)
             entries.append(node.dtype)
         else:

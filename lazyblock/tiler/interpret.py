@@ -302,6 +302,22 @@ def _reduce(instance: _Instance, op: ops.Reduce) -> Sequence[Datum]:
     return [part[0] for part in parts]
 
 
+def _scan(instance: _Instance, op: ops.Scan) -> Sequence[Datum]:
+    """Elements combine with what stands 1, 2, 4, ... places before."""
+    parts = [np.moveaxis(instance.array(value), op.axis, 0) for value in op.values]
+    if op.reverse:
+        parts = [part[::-1] for part in parts]
+    distance = 1
+    while distance < len(parts[0]):
+        pairs = [*(part[:-distance] for part in parts), *(part[distance:] for part in parts)]
+        behind = combine_blocks(instance, op.combine, pairs)
+        parts = [np.concatenate([p[:distance], b]) for p, b in zip(parts, behind, strict=True)]
+        distance *= 2
+    if op.reverse:
+        parts = [part[::-1] for part in parts]
+    return [np.moveaxis(part, 0, op.axis) for part in parts]
+
+
 def combine_blocks(instance: _Instance, region: Region, arguments: Sequence[Array]) -> list[Array]:
     """Run a region of scalars on all elements of equally shaped blocks."""
     shape = arguments[0].shape
@@ -534,6 +550,7 @@ _RULES: dict[type[Op], Rule] = {
     ops.Load: _load,
     ops.Store: _store,
     ops.Reduce: _reduce,
+    ops.Scan: _scan,
     ops.For: _for,
     ops.If: _if,
 }

@@ -23,6 +23,8 @@ _OUTER_LEAST = (32, 128)  # rows and columns that fill such tiles
 _CPU_ROW_ELEMENTS = 16384  # of a row held in a stack tile, within the first two cache levels
 _GPU_COLUMNS = 32  # of a tile that reduces columns: whole 128-byte lines of float32
 _STENCIL_ROWS, _STENCIL_COLUMNS = 8, 256  # of a GPU tile: a thread has a run of one column
+_GPU_SCANNED_COLUMNS = 512
+_GPU_SCAN_TILE = 2048  # of a long row: small, so that many programs share a unit
 _CPU_TILE = 4096  # elements of a map: large against the cost of starting a program instance
 _CPU_SMALL_TILE = 64  # for arrays smaller than that
 
@@ -46,17 +48,18 @@ def default_schedule(
     target: Target,
     num_walks: int = 1,
     accumulated_bytes: int = 4,
+    has_scan: bool = False,
 ) -> TileSchedule:
     """A sound schedule without measuring anything.
 
     Parameters: num_walks, how often a row that is not kept in registers would be walked along;
-    accumulated_bytes, of one element of every reduction.
+    accumulated_bytes, of one element of every reduction; has_scan, whether rows are scanned.
     """
     outer = _find_outer(dimensions, accesses) if target.is_gpu else None
     if outer:
         return _schedule_outer(*outer, dimensions, accumulated_bytes, target)
     if any(d.is_reduced for d in dimensions):
-        return _schedule_rows(dimensions, accesses, target, num_walks)
+        return _schedule_rows(dimensions, accesses, target, num_walks, has_scan)
     return _schedule_map(dimensions, accesses, target)
 
 
@@ -113,7 +116,11 @@ def _is_stencil(position: int, dimensions: Sequence[Dimension], accesses: Sequen
 
 
 def _schedule_rows(
-    dimensions: Sequence[Dimension], accesses: Sequence[Access], target: Target, num_walks: int
+    dimensions: Sequence[Dimension],
+    accesses: Sequence[Access],
+    target: Target,
+    num_walks: int,
+    has_scan: bool,
 ) -> TileSchedule:
     reduced = [p for p, d in enumerate(dimensions) if d.is_reduced]
     kept = [p for p, d in enumerate(dimensions) if not d.is_reduced]
@@ -125,11 +132,16 @@ def _schedule_rows(
     )
     if along_rows:
         assert row is not None
+        order = [inner, row]
+        if has_scan and target.is_gpu:
+            _cut_scanned_columns(blocks, row, inner, dimensions)
+            return _finish(blocks, order, 4, target, 4096)
         _cut_columns(blocks, row, inner, dimensions, target)
-        return _finish(blocks, [inner, row], 8, target, 4096)
+        return _finish(blocks, order, 8, target, 4096)
+    # a scan holds what it is given and what it gives
     widest = max((a.base.dtype.itemsize for a in accesses), default=4)
-    widest = max(widest, 4)
-    has_clusters = num_walks > 1 and len(reduced) == 1
+    widest = max(widest, 4) * (2 if has_scan else 1)
+    has_clusters = num_walks > 1 and len(reduced) == 1 and not has_scan
     num_ctas = _cluster_size(dimensions[inner].extent * widest, target) if has_clusters else 1
     if num_ctas > 1:  # 32 words per thread
         blocks[inner] = next_power_of_2(dimensions[inner].extent)
@@ -137,6 +149,8 @@ def _schedule_rows(
         num_warps = 8 * row_bytes // (_CLUSTER_ROW_BYTES * num_ctas)
         return TileSchedule(tuple(blocks), (inner,), num_warps, num_ctas)
     _cut_rows(blocks, row, inner, len(reduced) == 1, widest, dimensions, target)
+    if has_scan and target.is_gpu and blocks[inner] < dimensions[inner].extent:
+        blocks[inner] = _GPU_SCAN_TILE
     order = [inner] if row is None else [row, inner]
     return _finish(blocks, order, 8, target, 4096)
 
@@ -232,6 +246,15 @@ def _cut_columns(
         blocks[inner] = min(next_power_of_2(dimensions[inner].extent), 8192 // blocks[row])
     else:
         blocks[row] = min(next_power_of_2(dimensions[row].extent), 2 * target.vector_bytes)
+
+
+def _cut_scanned_columns(
+    blocks: list[int], row: int, inner: int, dimensions: Sequence[Dimension]
+) -> None:
+    """Whole columns to a thread, so that they are scanned in registers; few rows at a time."""
+    blocks[row] = min(next_power_of_2(dimensions[row].extent), _GPU_SCANNED_COLUMNS)
+    rows = min(max(4096 // blocks[row], 8), 32)
+    blocks[inner] = min(next_power_of_2(dimensions[inner].extent), rows)
 
 
 def _finish(

@@ -10,6 +10,7 @@ from lazyblock.graph.build import constant_value
 from lazyblock.graph.ops import Op
 from lazyblock.graph.passes import GRAPH_PASSES
 from lazyblock.graph.passes.split_reductions import split_reductions
+from lazyblock.graph.passes.split_scans import split_scans
 from lazyblock.graph.traverse import topological
 from lazyblock.pipeline import TIDY_PASSES
 from lazyblock.shapes import contiguous_strides
@@ -23,8 +24,8 @@ POISON = 77  # what memory holds before it is written
 
 def run_blocks(outputs, inputs, target, num_programs=8, passes=TIDY_PASSES):
     """Plan, lower and interpret; inputs maps INPUT nodes to arrays. Returns the output arrays."""
-    split = partial(split_reductions, num_programs=num_programs)
-    for run in (*GRAPH_PASSES, split, *GRAPH_PASSES):
+    splits = [partial(run, num_programs=num_programs) for run in (split_scans, split_reductions)]
+    for run in (*GRAPH_PASSES, *splits, *GRAPH_PASSES):
         outputs = run(outputs)
     plan = plan_fusion(outputs)
     stored = frozenset(node for group in plan.groups for node in group.stored)

@@ -194,6 +194,26 @@ def test_reductions(kind, scalar, text):
     assert f" = {text}\n" in source
 
 
+@pytest.mark.parametrize(
+    "kind, scalar, reverse, text",
+    [
+        ("add", float32, False, "sums = tl.cumsum(x, axis=0)"),
+        ("add", int8, True, "sums = tl.cumsum(x, axis=0, reverse=True).to(tl.int8)"),
+        ("mul", float16, False, "products = tl.cumprod(x, axis=0)"),
+        ("max", float32, False, "scanned = tl.associative_scan(x, 0, combine_0)"),
+        ("or", int1, True, "scanned = tl.associative_scan(x, 0, combine_0, reverse=True)"),
+    ],
+)
+def test_scans(kind, scalar, reverse, text):
+    b = Builder()
+    x = b.parameter("x_ptr", PointerType(scalar))
+    out = b.parameter("out", PointerType(scalar))
+    lanes = b.arange(0, 8)
+    scanned = b.scan_with(kind, b.load(b.add_pointer(x, lanes)), 0, reverse)
+    b.store(b.add_pointer(out, lanes), scanned)
+    assert f"    {text}\n" in unparse(b.finish())
+
+
 def test_names_that_python_or_the_text_needs_are_avoided():
     b = Builder("for")
     n = b.parameter("tl", int32)

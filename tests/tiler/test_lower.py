@@ -135,3 +135,22 @@ def test_what_is_read_at_every_pair_keeps_whole_rows():
     shape = (4096, 1024)
     product = apply(Op.MULTIPLY, array(shape), pairs(*shape))
     assert "<2x1024xf32>" in print_program(lower(total(product, (1,)), TARGETS[1]).program)
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.kind)
+@pytest.mark.parametrize("axis", [0, 1])
+def test_reads_outside_of_arrays_are_masked(axis, target):
+    x = array((9, 70))
+    padded = build.pad(apply(Op.EXP, x), axis, 2, 3, 1.0)
+    turned = build.pad(build.permute(array((70, 9)), (1, 0)), axis, 2, 3, 0.0)
+    assert_lowers([apply(Op.ADD, padded, turned), total(padded, (axis,))], target)
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.kind)
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize(("shape", "axis"), [((3, 70), 1), ((600, 3), 0), ((2, 0), 1), ((1, 5), 0)])
+def test_scans_start_where_they_are_told(shape, axis, reverse, target):
+    x, start = array(shape), array(shape[:axis] + shape[axis + 1 :])
+    scanned = build.scan(ReduceKind.SUM, x, axis, reverse, start)
+    highest_so_far = build.scan(ReduceKind.MAX, scanned, axis, reverse)
+    assert_lowers([apply(Op.SUBTRACT, highest_so_far, scanned), total(x, (axis,))], target)

@@ -150,6 +150,11 @@ class LinearLayout:
         shape = (*self.shape[:axis], 1, *self.shape[axis + 1 :])
         return self._map(shape, lambda basis: (*basis[:axis], 0, *basis[axis + 1 :]))
 
+    def shrink(self, axis: int, bits: int) -> LinearLayout:
+        """Layout of one element out of every 2**bits along `axis`, held where any of them is."""
+        shape = (*self.shape[:axis], self.shape[axis] >> bits, *self.shape[axis + 1 :])
+        return self._map(shape, lambda b: (*b[:axis], b[axis] >> bits, *b[axis + 1 :]))
+
     def squeeze(self, axis: int) -> LinearLayout:
         """Drop `axis`; elements along it fall together."""
         shape = self.shape[:axis] + self.shape[axis + 1 :]

@@ -19,6 +19,7 @@ from lazyblock.backend.llvm.nvptx_blocks import BlockCode, Registers
 from lazyblock.backend.llvm.nvptx_layouts import WARP_SIZE, LayoutPlan
 from lazyblock.backend.llvm.nvptx_memory import emit_load, emit_store
 from lazyblock.backend.llvm.nvptx_reduce import Row, emit_reduction
+from lazyblock.backend.llvm.nvptx_scan import emit_scan
 from lazyblock.backend.llvm.nvptx_thread import ThreadEmitter, value_type
 from lazyblock.errors import OutOfResourcesError, UnsupportedError
 from lazyblock.target import Target
@@ -139,6 +140,8 @@ def _emit_region(code: BlockCode, region: Region) -> None:
                 emit_store(code, op)
             case ops.Reduce():
                 emit_reduction(code, op, partial(_combine, code, op))
+            case ops.Scan():
+                emit_scan(code, op, partial(_combine, code, op))
             case ops.For():
                 _emit_loop(code, op)
             case ops.If():
@@ -154,8 +157,8 @@ def _is_known(op: Op) -> bool:
     return op.has(Trait.ELEMENTWISE) or isinstance(op, (*created, *shaped, ops.Yield))
 
 
-def _combine(code: BlockCode, op: ops.Reduce, left: Row, right: Row) -> Row:
-    """The combine region of a reduction, once, on scalars."""
+def _combine(code: BlockCode, op: ops.Combining, left: Row, right: Row) -> Row:
+    """The combine region of a reduction or scan, once, on scalars."""
     with code.scope():
         for argument, name in zip(op.combine.arguments, left + right, strict=True):
             code.hold(argument, code.plan.home(argument), [name])

@@ -208,7 +208,7 @@ class BlockCode:
 
 def _is_lazy(op: Op) -> bool:
     """Whether `op` may be emitted wherever its result is asked for."""
-    return not isinstance(op, (ops.Load, ops.Reduce, ops.For, ops.If))
+    return not isinstance(op, (ops.Load, ops.Combining, ops.For, ops.If))
 
 
 def _operand_place(op: Any, place: tuple[int, ...]) -> tuple[int, ...]:

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 from lazyblock.graph import build, index_map
 from lazyblock.graph.attrs import ReduceAttrs
-from lazyblock.graph.index_map import IndexMap
 from lazyblock.graph.node import Node
 from lazyblock.graph.ops import Op, ReduceKind
 from lazyblock.graph.rewrite import with_inputs
@@ -101,8 +100,7 @@ def _cut_axis(
     extent = operand.shape[axis]
     parts = next((p for p in range(parts, parts // 2, -1) if extent % p == 0), parts)
     piece = extent // parts
-    shape = (*operand.shape[:axis], parts, piece, *operand.shape[axis + 1 :])
-    pieces = build.view(operand, _cutting_map(operand.ndim, axis, piece), shape)
+    pieces = build.cut(_head(operand, axis, parts * piece), axis, piece)
     shifted = tuple(a if a < axis else a + 1 for a in axes)
     partial = build.reduce(kind, pieces, shifted)
     kept_before = sum(1 for other in range(axis) if other not in axes)
@@ -113,17 +111,9 @@ def _cut_axis(
     return build.elementwise(_COMBINE[kind], total, rest)
 
 
-def _cutting_map(rank: int, axis: int, piece: int) -> IndexMap:
-    """Operand index along `axis` is piece * part + position."""
-    rows = []
-    for d in range(rank):
-        row = [0] * (rank + 1)
-        if d == axis:
-            row[axis], row[axis + 1] = piece, 1
-        else:
-            row[d if d < axis else d + 1] = 1
-        rows.append(tuple(row))
-    return IndexMap((0,) * rank, tuple(rows), rank + 1)
+def _head(operand: Node, axis: int, stop: int) -> Node:
+    shape = (*operand.shape[:axis], stop, *operand.shape[axis + 1 :])
+    return build.view(operand, index_map.identity(operand.ndim), shape)
 
 
 def _tail(operand: Node, axis: int, start: int) -> Node:

@@ -24,12 +24,16 @@ class Access:
     """Where one read or write goes in `base`.
 
     Element offset + sum(strides[axis] * (index[axis] + shift[axis])); no shift means 0 everywhere.
+    inside: where the space leads outside the operand, the lowest and the highest element, counted
+    like the sum, that may be touched; and what the sum starts from.
     """
 
     base: Node
     offset: int
     strides: tuple[int, ...]
     shift: tuple[int, ...] = ()
+    start: int = 0
+    inside: tuple[int, int] | None = None
 
     def reach(self, extents: Sequence[int]) -> int:
         """Largest distance from element `offset`, in elements."""
@@ -79,7 +83,7 @@ def share_origins(
     """
     taps: dict[tuple[Node, tuple[int, ...]], dict[Access, None]] = {}
     for access in accesses.values():
-        if access.base.op is not Op.IOTA:
+        if access.base.op is not Op.IOTA and access.inside is None:
             taps.setdefault((access.base, access.strides), {})[access] = None
     moved: dict[Access, Access] = {}
     for together in taps.values():
