@@ -141,7 +141,8 @@ def _schedule_rows(
     # a scan holds what it is given and what it gives
     widest = max((a.base.dtype.itemsize for a in accesses), default=4)
     widest = max(widest, 4) * (2 if has_scan else 1)
-    has_clusters = num_walks > 1 and len(reduced) == 1 and not has_scan
+    is_few = size_of([dimensions[p].extent for p in kept]) <= target.num_units
+    has_clusters = num_walks > 1 and len(reduced) == 1 and not has_scan and is_few
     num_ctas = _cluster_size(dimensions[inner].extent * widest, target) if has_clusters else 1
     if num_ctas > 1:  # 32 words per thread
         blocks[inner] = next_power_of_2(dimensions[inner].extent)
@@ -156,7 +157,10 @@ def _schedule_rows(
 
 
 def _cluster_size(row_bytes: int, target: Target) -> int:
-    """CTAs that hold a row in their registers together; 1 when one CTA or a loop does better."""
+    """CTAs that hold a row in their registers together; 1 when one CTA or a loop does better.
+
+    Barriers of a cluster are slow, so clusters are for rows that are too few for all units.
+    """
     padded = next_power_of_2(row_bytes)
     if padded > target.max_ctas * _MOST_CLUSTER_ROW_BYTES:
         return 1

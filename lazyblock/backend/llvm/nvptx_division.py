@@ -17,7 +17,8 @@ from lazyblock.backend.llvm.rules import Site, divide_normal
 from lazyblock.target import Target
 from lazyblock.tiler.types import float32, int1
 
-_LEAST, _MOST = 2.0**-60, 2.0**60  # quotients and their exact remainders stay normal numbers
+_MOST = 8  # divisions under one test: more need many registers at once
+_SMALLEST, _LARGEST = 2.0**-60, 2.0**60  # quotients and their exact remainders stay normal numbers
 
 
 def emit_divisions(
@@ -26,6 +27,13 @@ def emit_divisions(
     """Divide pairs of float32 scalars; rounds as IEEE division does."""
     site = Site(emitter, target, float32, 1)
     pairs = list(zip(dividends, divisors, strict=True))
+    groups = (pairs[first : first + _MOST] for first in range(0, len(pairs), _MOST))
+    return [quotient for group in groups for quotient in _divide_together(site, group)]
+
+
+def _divide_together(site: Site, pairs: Sequence[tuple[str, str]]) -> list[str]:
+    emitter = site.emitter
+    dividends, divisors = zip(*pairs, strict=True)
     plain, careful, after = (emitter.fresh_label(hint) for hint in ("plain", "careful", "after"))
     conditions = [*_are_ordinary(site, dividends), *_are_ordinary(site, divisors)]
     masks = site.of(int1)
@@ -47,13 +55,13 @@ def emit_divisions(
 
 
 def _are_ordinary(site: Site, values: Iterable[str]) -> list[str]:
-    """Conditions under which all magnitudes lie between _LEAST and _MOST, and none is NaN."""
+    """Conditions under which all magnitudes lie between _SMALLEST and _LARGEST, and none is NaN."""
     magnitudes = [site.call("fabs", value) for value in dict.fromkeys(values)]
     least = total = magnitudes[0]
     for _, magnitude in pairwise(magnitudes):
         least = site.call("minnum", least, magnitude)
         total = site.do("fadd", total, magnitude)
     return [
-        site.do("fcmp oge", least, site.constant(_LEAST)),
-        site.do("fcmp ole", total, site.constant(_MOST)),
+        site.do("fcmp oge", least, site.constant(_SMALLEST)),
+        site.do("fcmp ole", total, site.constant(_LARGEST)),
     ]

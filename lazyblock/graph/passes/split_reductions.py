@@ -21,6 +21,8 @@ _LEAST_ELEMENTS = 1 << 18  # below, one kernel is as fast as two
 _LEAST_PIECE = 1 << 12  # elements that one program should reduce at least
 _MOST_PARTS = 4096
 _COLUMNS = 32  # of a tile that reduces columns
+_LEAST_PROGRAMS = 4  # times as many are wanted as there are: then it is worth cutting
+_LEAST_CHAINS = 128  # the same for chains of reductions, which lose more
 
 _COMBINE = {
     ReduceKind.SUM: Op.ADD,
@@ -40,8 +42,10 @@ def split_reductions(outputs: Sequence[Node], num_programs: int) -> list[Node]:
     for node in order:
         new[node] = with_inputs(node, [new[operand] for operand in node.inputs])
         if isinstance(node.attrs, ReduceAttrs):
-            programs = node.size if is_read_back[node] else _num_programs(node)
-            new[node] = _split(new[node], max(programs, 1), num_programs) or new[node]
+            programs = max(_num_programs(node), 1)
+            least = _LEAST_CHAINS if is_read_back[node] else _LEAST_PROGRAMS
+            if programs * least <= num_programs:
+                new[node] = _split(new[node], programs, num_programs) or new[node]
     return [new[node] for node in outputs]
 
 
@@ -70,7 +74,7 @@ def _split(node: Node, programs: int, num_programs: int) -> Node | None:
     assert isinstance(node.attrs, ReduceAttrs)
     axes = node.attrs.axes
     combined = size_of([operand.shape[axis] for axis in axes])
-    if operand.size < _LEAST_ELEMENTS or programs * 4 > num_programs:
+    if operand.size < _LEAST_ELEMENTS:
         return None
     parts = min(num_programs // programs, operand.size // programs // _LEAST_PIECE, _MOST_PARTS)
     parts = min(parts, combined)
