@@ -113,6 +113,8 @@ def _schedule_map(
         outer = ranked[-2]
         if _contiguity(outer, dimensions, accesses):  # a transpose: square tiles serve both sides
             blocks[inner] = min(blocks[inner], 64 if not target.is_gpu else 32)
+            if target.is_gpu:
+                num_warps, tile = 2 * num_warps, 2 * tile
         elif target.is_gpu and _is_stencil(outer, dimensions, accesses):
             blocks[inner] = min(blocks[inner], _STENCIL_COLUMNS)
             tile = _STENCIL_ROWS * _STENCIL_COLUMNS
@@ -172,7 +174,7 @@ def _schedule_rows(
 def _runs_along(
     row: int, inner: int, dimensions: Sequence[Dimension], accesses: Sequence[Access]
 ) -> bool:
-    """Whether memory runs along `row` rather than `inner`, by what crosses both if anything does."""
+    """Whether memory runs along `row` rather than `inner`: that of what crosses both, if any."""
     axes = [dimensions[position].axes[-1] for position in (row, inner)]
     whole = [a for a in accesses if all(a.strides[axis] for axis in axes)] or accesses
     return _contiguity(row, dimensions, whole) > _contiguity(inner, dimensions, whole)
