@@ -17,7 +17,7 @@ import threading
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from lazyblock import config
 from lazyblock.backend.kernel import CompiledKernel
@@ -73,27 +73,6 @@ def directory() -> Path:
         return Path(config.current.cache_dir)
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return Path(base) / "lazyblock"
-
-
-class Image(NamedTuple):
-    """Machine code that a device's own compiler made of a kernel, and what that said."""
-
-    data: bytes
-    log: str
-
-
-def find_image(key: str) -> Image | None:
-    """The machine code kept on disk under a content hash; None if there is none."""
-    try:
-        found = _read(key)
-        return Image(found[1], found[0]["log"]) if found else None
-    except KeyError:
-        return None
-
-
-def keep_image(key: str, image: Image) -> None:
-    """Keep machine code on disk."""
-    _write(key, {"log": image.log}, image.data)
 
 
 def _read_kernel(key: str) -> CompiledKernel | None:

@@ -14,9 +14,10 @@ from lazyblock.target import Target
 from lazyblock.tiler.lower.walk import Access, Dimension
 
 _GPU_ROW_BYTES = 1 << 17  # of a row held in the registers of one CTA
+_MOST_PER_WARP = 1024  # elements of a tile
 _CLUSTER_ROW_BYTES = 1 << 15  # of a row per CTA of a cluster: several of them fit a multiprocessor
 _MOST_CLUSTER_ROW_BYTES = 1 << 16  # twice as much and registers spill
-_OUTER_WARPS = 4  # each with some rows of a tile of all pairs, its lanes side by side along them
+_OUTER_WARPS = 8  # each with some rows of a tile of all pairs, its lanes side by side along them
 _OUTER_ROWS, _OUTER_COLUMNS = 8, 2  # at most, of a thread
 _OUTER_REGISTERS = 48  # of a thread, for accumulators
 _OUTER_LEAST = (32, 128)  # rows and columns that fill such tiles
@@ -24,7 +25,7 @@ _CPU_ROW_ELEMENTS = 16384  # of a row held in a stack tile, within the first two
 _GPU_COLUMNS = 32  # of a tile that reduces columns: whole 128-byte lines of float32
 _STENCIL_ROWS, _STENCIL_COLUMNS = 8, 256  # of a GPU tile: a thread has a run of one column
 _GPU_SCANNED_COLUMNS = 512
-_ONLINE_TILE, _ONLINE_TILES = 1024, 4  # together 16 numbers a thread
+_ONLINE_TILE, _ONLINE_TILES = 1024, 2  # together 8 numbers a thread
 _GPU_SCAN_TILE = 2048  # of a long row: small, so that many programs share a unit
 _CPU_TILE = 4096  # elements of a map: large against the cost of starting a program instance
 _CPU_SMALL_TILE = 64  # for arrays smaller than that
@@ -152,9 +153,11 @@ def _schedule_rows(
     # a scan holds what it is given and what it gives
     widest = max((a.base.dtype.itemsize for a in accesses), default=4)
     widest = max(widest, 4) * (2 if work.has_scan else 1)
+    row_bytes = dimensions[inner].extent * widest
     is_few = size_of([dimensions[p].extent for p in kept]) <= target.num_units
-    has_clusters = work.num_walks > 1 and len(reduced) == 1 and not work.has_scan and is_few
-    num_ctas = _cluster_size(dimensions[inner].extent * widest, target) if has_clusters else 1
+    is_hard = work.num_walks > 1 and (is_few or row_bytes > _GPU_ROW_BYTES)
+    has_clusters = is_hard and len(reduced) == 1 and not work.has_scan
+    num_ctas = _cluster_size(row_bytes, target) if has_clusters else 1
     if num_ctas > 1:  # 32 words per thread
         blocks[inner] = next_power_of_2(dimensions[inner].extent)
         row_bytes = blocks[inner] * widest
@@ -183,7 +186,8 @@ def _runs_along(
 def _cluster_size(row_bytes: int, target: Target) -> int:
     """CTAs that hold a row in their registers together; 1 when one CTA or a loop does better.
 
-    Barriers of a cluster are slow, so clusters are for rows that are too few for all units.
+    Barriers of a cluster are slow, so clusters are for rows that no CTA holds or that are too few
+    for all units.
     """
     padded = next_power_of_2(row_bytes)
     if padded > target.max_ctas * _MOST_CLUSTER_ROW_BYTES:
@@ -295,4 +299,5 @@ def _finish(
     for extent in blocks:
         elements *= extent
     warps = next_power_of_2(max(elements * num_warps // max(tile, 1), 1))
-    return TileSchedule(tuple(blocks), order, min(warps, 32))
+    most = max(elements // _MOST_PER_WARP, 16)  # more than 512 threads only where registers ask
+    return TileSchedule(tuple(blocks), order, min(warps, most, 32))

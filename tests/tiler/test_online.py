@@ -15,8 +15,8 @@ from tests.helpers.expressions import apply, array, highest, softmax, total
 from tests.helpers.lowering import run_blocks
 
 TARGET = cuda_target("sm_90a", 132)
-ROWS = 200  # more than there are multiprocessors: fewer are spread over clusters
-COLUMNS = 40_001
+ROWS = 3
+COLUMNS = 132_001  # more than a cluster holds
 
 
 def exponentials(x):
@@ -55,7 +55,6 @@ def test_sums_of_something_else_take_a_walk_of_their_own():
 def test_values(dtype):
     x = array((ROWS, COLUMNS), dtype)
     rows = np.random.default_rng(0).standard_normal((ROWS, COLUMNS)).astype(dtype) * 30
-    rows = rows[:3].repeat([1, 1, ROWS - 2], 0)
     outputs = [logsumexp(x), softmax(x), total(x, (1,))]
     actual = run_blocks(outputs, {x: rows}, TARGET)
     wide = rows.astype(np.float64)
@@ -69,8 +68,8 @@ def test_values(dtype):
 
 
 def test_special_rows_are_numpys():
-    x = array((ROWS, COLUMNS))
-    rows = np.zeros((ROWS, COLUMNS), np.float32)
+    x = array((6, COLUMNS))
+    rows = np.zeros((6, COLUMNS), np.float32)
     rows[0] = -np.inf
     rows[1, :-1] = -np.inf
     rows[2, 7] = np.inf

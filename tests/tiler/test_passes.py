@@ -13,7 +13,7 @@ from lazyblock.tiler.ops.arith import BINARY_KINDS, UNARY_KINDS
 from lazyblock.tiler.passes.eliminate_common import eliminate_common
 from lazyblock.tiler.passes.eliminate_dead import eliminate_dead
 from lazyblock.tiler.passes.fold_constants import constant_of, fold_constants
-from lazyblock.tiler.passes.version_masks import version_masks
+from lazyblock.tiler.passes.version_masks import MAX_OPS, version_masks
 from lazyblock.tiler.printer import print_program
 from lazyblock.tiler.types import (
     SCALARS,
@@ -569,7 +569,7 @@ def test_large_regions_are_not_doubled():
     lanes = b.arange(0, 8)
     mask = b.compare("lt", lanes, b.splat(n, (8,)))
     value = b.load(b.add_pointer(x, lanes), mask)
-    for _ in range(300):
+    for _ in range(MAX_OPS):
         value = b.add(value, 1.0)
     b.store(b.add_pointer(x, lanes), value, mask)
     program = b.finish()

@@ -370,7 +370,7 @@ class CudaDevice(Device):
                 f"Kernel '{name}' wants {shared_bytes:,} bytes of shared memory, "
                 f"{self.name} has {self.target.shared_bytes:,}."
             )
-        module, log = cuda_module.load(image, name, self.target.arch, self._check)
+        module, log = cuda_module.load(image, name, self._check)
         function = self._check(
             driver.cuModuleGetFunction(module, name.encode()), f"find kernel '{name}'"
         )
