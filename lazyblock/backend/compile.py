@@ -25,8 +25,8 @@ def compile_program(program: Program, target: Target, key: str, block_text: str)
     """
     if target.is_emulated:
         emitted = emit_emulated(program, target)
-        image, assembly = to_object(emitted.llvm, host_target(), EMULATED_LEVEL)
-        stages = {"block": block_text, "llvm": emitted.llvm, "asm": assembly}
+        image, _ = to_object(emitted.llvm, host_target(), EMULATED_LEVEL)
+        stages = {"block": block_text, "llvm": emitted.llvm}
         return CompiledKernel(
             program.name, target, key, image, stages, emitted.num_threads, emitted.shared_bytes
         )

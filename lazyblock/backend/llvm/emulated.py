@@ -24,7 +24,7 @@ from lazyblock.tiler.ir import Op, Program
 from lazyblock.tiler.printer import Names, name_values, print_op
 from lazyblock.tiler.types import Element
 
-EMULATED_LEVEL = 1  # of LLVM's optimiser; the least that splits coroutines
+EMULATED_LEVEL = 0  # of LLVM's optimiser: compiling takes longer than running
 MOST_THREADS = 2048  # moments in shared memory are numbered: epoch * MOST_THREADS + thread
 
 CONTEXT = (

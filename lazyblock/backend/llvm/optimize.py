@@ -51,21 +51,21 @@ def host_target() -> Target:
 def to_object(llvm_text: str, target: Target, level: int = 3) -> tuple[bytes, str]:
     """Optimise a module (`level` 0 to 3) and compile it for `target`, the host.
 
-    Returns the object file and its assembly.
+    Returns the object file and its assembly; without the latter at level 0, which is for speed.
     Raises: CompileError with LLVM's words and the text when the module is not valid.
     """
     with _lock:
         initialize()
-        machine = _target_machine(target)
+        machine = _target_machine(target, level)
         module = _parse(llvm_text, machine)
         _optimize(module, machine, level)
-        return machine.emit_object(module), machine.emit_assembly(module)
+        return machine.emit_object(module), machine.emit_assembly(module) if level else ""
 
 
-def _target_machine(target: Target) -> Any:
+def _target_machine(target: Target, level: int = 3) -> Any:
     triple = llvm.Target.from_triple(llvm.get_process_triple())
     return triple.create_target_machine(
-        cpu=target.arch, features=target.features, opt=3, reloc="pic", codemodel="default"
+        cpu=target.arch, features=target.features, opt=level, reloc="pic", codemodel="default"
     )
 
 
