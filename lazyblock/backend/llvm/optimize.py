@@ -10,6 +10,7 @@ import functools
 import itertools
 import os
 import threading
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lazyblock.errors import CompileError
@@ -98,12 +99,19 @@ def _linker() -> Any:
     return llvm.create_lljit_compiler(_target_machine(host_target()))
 
 
-def link(image: bytes, name: str) -> tuple[int, Any]:
-    """Make an object file callable: the address of function `name`, and what keeps its code alive.
+def link(
+    image: bytes, names: Sequence[str], imports: Mapping[str, int] | None = None
+) -> tuple[dict[str, int], Any]:
+    """Make an object file callable: the addresses of `names`, and what keeps its code alive.
 
+    imports: addresses of symbols that the object file may refer to.
     Raises: RuntimeError with LLVM's words for an image that is no object file or lacks symbols.
     """
     with _lock:
         builder = llvm.JITLibraryBuilder().add_current_process().add_object_img(image)
-        library = builder.export_symbol(name).link(_linker(), f"lazyblock.{next(_numbers)}")
-        return library[name], library
+        for name in names:
+            builder.export_symbol(name)
+        for name, address in (imports or {}).items():
+            builder.import_symbol(name, address)
+        library = builder.link(_linker(), f"lazyblock.{next(_numbers)}")
+        return {name: library[name] for name in names}, library

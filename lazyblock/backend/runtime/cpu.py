@@ -281,10 +281,10 @@ class CpuDevice(Device):
 
     def load(self, image: bytes, name: str, num_threads: int, shared_bytes: int) -> LoadedKernel:
         try:
-            address, library = optimize.link(image, name)
+            addresses, library = optimize.link(image, [name])
         except RuntimeError as error:
             raise LaunchError(f"Kernel '{name}' could not be loaded: {error}") from error
-        return CpuKernel(name, address, library)
+        return CpuKernel(name, addresses[name], library)
 
     def launch(self, kernel: LoadedKernel, grid: Grid, slots: bytearray, work: int) -> None:
         assert isinstance(kernel, CpuKernel)

@@ -1,0 +1,456 @@
+"""What all emulated kernels share: running threads, meetings, checks of memory. Compiled once.
+
+A module in LLVM's text. The device calls `lazyblock.run`; the code of the threads calls the rest.
+Both sides share a *context*: an array of 8-byte fields, numbered by CONTEXT.
+
+Every byte of memory has a *shadow*: three records of who touched it, the last write and two reads.
+A record is moment << 17 | is atomic << 16 | site. A moment is epoch * MOST_THREADS + thread; epochs
+begin at barriers and count on for good, so that records of earlier launches and instances tell
+themselves apart. Two accesses, one of them no read and not both atomic, are a race when no barrier
+lies between: both in one epoch, by two threads, or in one launch, by two program instances.
+"""
+
+from __future__ import annotations
+
+import enum
+from string import Template
+
+MOST_THREADS = 2048
+SITE_BITS = 16
+SHADOW_RECORDS = 3  # per byte
+
+CONTEXT = (
+    *("handles", "waiting", "published", "received"),  # arrays with one entry per thread
+    *("program_x", "program_y", "program_z", "num_x", "num_y", "num_z"),
+    *("ranges", "num_ranges"),  # rows of RANGE_FIELDS: the global memory that may be accessed
+    *("shared", "shared_bytes", "shared_shadow"),
+    *("launch_start", "program_start", "epoch_start"),  # moments
+    *("fault", "thread", "address", "nbytes", "site", "other"),  # what went wrong
+)
+RANGE_FIELDS = ("start", "end", "shadow", "is_written")
+
+
+class Access(enum.IntEnum):
+    """What is done to memory."""
+
+    READ = 0
+    WRITE = 1
+    ATOMIC = 2
+
+
+class Fault(enum.IntEnum):
+    """What an access can do wrong."""
+
+    MISALIGNED = 1
+    GLOBAL_BOUNDS = 2
+    SHARED_BOUNDS = 3
+    UNWRITTEN = 4
+    RACE = 5
+
+
+def moment_of(record: int) -> tuple[int, int]:
+    """Epoch and thread of a record."""
+    return divmod(record >> SITE_BITS + 1, MOST_THREADS)
+
+
+def site_of(record: int) -> int:
+    """Number of the place in the program that made a record."""
+    return record & (1 << SITE_BITS) - 1
+
+
+KERNEL_FUNCTIONS = (  # what the code of a thread may call
+    *(f"lazyblock.{name}" for name in ("thread_index", "arrive", "publish", "ballot")),
+    *(f"lazyblock.{name}.{axis}" for name in ("program_id", "num_programs") for axis in "xyz"),
+    *(f"lazyblock.shuffle_{kind}" for kind in ("xor", "up", "down", "idx")),
+    *(f"lazyblock.{name}" for name in ("reciprocal", "check_global", "check_shared")),
+)
+RUN = "lazyblock.run"
+TO_BFLOAT = "__truncsfbf2"  # LLVM calls it where the host has no instruction
+EXPORTS = (RUN, TO_BFLOAT, *KERNEL_FUNCTIONS)
+
+
+def support_module() -> str:
+    """The module's text."""
+    numbers: dict[str, int] = {
+        **{name: number for number, name in enumerate(CONTEXT)},
+        **{fault.name.lower(): fault.value for fault in Fault},
+        **{access.name.lower(): access.value for access in Access},
+        **{f"range_{name}": number for number, name in enumerate(RANGE_FIELDS)},
+        **{"site_bits": SITE_BITS, "moment_bits": SITE_BITS + 1, "atomic_bit": 1 << SITE_BITS},
+        **{"shadow_bytes": 8 * SHADOW_RECORDS, "range_size": len(RANGE_FIELDS)},
+    }
+    fields = {f"program_id.{axis}": f"program_{axis}" for axis in "xyz"}
+    fields |= {f"num_programs.{axis}": f"num_{axis}" for axis in "xyz"}
+    registers = [_FIELD.format(name=name, number=numbers[field]) for name, field in fields.items()]
+    shuffles = [_SHUFFLE.format(kind=kind, partner=text) for kind, text in _PARTNERS.items()]
+    parts = (_STATE, _RUN, _MEETINGS, _CHECKS, *registers, *shuffles, _ARITHMETIC)
+    return Template("".join(parts)).substitute(numbers)
+
+
+_STATE = """\
+@lazyblock.context = internal global ptr null
+@lazyblock.thread = internal global i64 0
+define internal i64 @get(i64 %field) alwaysinline {
+  %context = load ptr, ptr @lazyblock.context
+  %place = getelementptr i64, ptr %context, i64 %field
+  %value = load i64, ptr %place
+  ret i64 %value
+}
+define internal void @set(i64 %field, i64 %value) alwaysinline {
+  %context = load ptr, ptr @lazyblock.context
+  %place = getelementptr i64, ptr %context, i64 %field
+  store i64 %value, ptr %place
+  ret void
+}
+define internal ptr @entry(i64 %field, i64 %number) alwaysinline {
+  %address = call i64 @get(i64 %field)
+  %array = inttoptr i64 %address to ptr
+  %place = getelementptr i64, ptr %array, i64 %number
+  ret ptr %place
+}
+define internal i1 @report(i64 %fault, i64 %address, i64 %nbytes, i64 %site) noinline {
+  call void @set(i64 $fault, i64 %fault)
+  call void @set(i64 $address, i64 %address)
+  call void @set(i64 $nbytes, i64 %nbytes)
+  call void @set(i64 $site, i64 %site)
+  %thread = load i64, ptr @lazyblock.thread
+  call void @set(i64 $thread, i64 %thread)
+  ret i1 false
+}
+"""
+
+# runs a list of threads up to their next meeting or, without slots, ends them
+_RUN = """\
+declare void @llvm.coro.resume(ptr)
+declare void @llvm.coro.destroy(ptr)
+declare i1 @llvm.coro.done(ptr)
+define void @lazyblock.run(ptr %start, ptr %slots, ptr %context, ptr %threads, i64 %count) {
+entry:
+  store ptr %context, ptr @lazyblock.context
+  %is.end = icmp eq ptr %slots, null
+  br label %loop
+loop:
+  %number = phi i64 [ 0, %entry ], [ %following, %next ]
+  %listed = getelementptr i64, ptr %threads, i64 %number
+  %thread = load i64, ptr %listed
+  store i64 %thread, ptr @lazyblock.thread
+  %kept = call ptr @entry(i64 $handles, i64 %thread)
+  %handle = load ptr, ptr %kept
+  %is.new = icmp eq ptr %handle, null
+  br i1 %is.end, label %end, label %run
+end:
+  br i1 %is.new, label %next, label %destroy
+run:
+  br i1 %is.new, label %start.thread, label %resume
+start.thread:
+  %begun = call ptr %start(ptr %slots)
+  store ptr %begun, ptr %kept
+  br label %ran
+resume:
+  call void @llvm.coro.resume(ptr %handle)
+  br label %ran
+ran:
+  %current = load ptr, ptr %kept
+  %is.done = call i1 @llvm.coro.done(ptr %current)
+  br i1 %is.done, label %done, label %next
+done:
+  %waiting = call ptr @entry(i64 $waiting, i64 %thread)
+  store i64 0, ptr %waiting
+  br label %destroy
+destroy:
+  %old = load ptr, ptr %kept
+  call void @llvm.coro.destroy(ptr %old)
+  store ptr null, ptr %kept
+  br label %next
+next:
+  %following = add i64 %number, 1
+  %is.more = icmp ult i64 %following, %count
+  %fault = call i64 @get(i64 $fault)
+  %is.right = icmp eq i64 %fault, 0
+  %is.on = and i1 %is.more, %is.right
+  br i1 %is.on, label %loop, label %stop
+stop:
+  ret void
+}
+"""
+
+# --- meetings: a thread says where it waits, and what it has for others --------------------------
+
+_MEETINGS = """\
+define i32 @lazyblock.thread_index() {
+  %thread = load i64, ptr @lazyblock.thread
+  %narrow = trunc i64 %thread to i32
+  ret i32 %narrow
+}
+define void @lazyblock.arrive(i64 %site) {
+  %thread = load i64, ptr @lazyblock.thread
+  %place = call ptr @entry(i64 $waiting, i64 %thread)
+  store i64 %site, ptr %place
+  ret void
+}
+define void @lazyblock.publish(i32 %value) {
+  %thread = load i64, ptr @lazyblock.thread
+  %place = call ptr @entry(i64 $published, i64 %thread)
+  store i32 %value, ptr %place
+  ret void
+}
+define internal i32 @receive(i32 %lane) alwaysinline {
+  %thread = load i64, ptr @lazyblock.thread
+  %warp = and i64 %thread, -32
+  %wide = zext i32 %lane to i64
+  %partner = or i64 %warp, %wide
+  %place = call ptr @entry(i64 $received, i64 %partner)
+  %value = load i32, ptr %place
+  ret i32 %value
+}
+define i32 @lazyblock.ballot() {
+entry:
+  br label %loop
+loop:
+  %lane = phi i32 [ 0, %entry ], [ %following, %loop ]
+  %votes = phi i32 [ 0, %entry ], [ %all, %loop ]
+  %vote = call i32 @receive(i32 %lane)
+  %bit = shl i32 %vote, %lane
+  %all = or i32 %votes, %bit
+  %following = add i32 %lane, 1
+  %is.more = icmp ult i32 %following, 32
+  br i1 %is.more, label %loop, label %done
+done:
+  ret i32 %all
+}
+"""
+_SHUFFLE = """\
+define i32 @lazyblock.shuffle_{kind}(i32 %operand) {{
+  %thread = call i32 @lazyblock.thread_index()
+  %lane = and i32 %thread, 31
+  {partner}
+  %is.lane = icmp ult i32 %other, 32
+  %partner = select i1 %is.lane, i32 %other, i32 %lane
+  %value = call i32 @receive(i32 %partner)
+  ret i32 %value
+}}
+"""
+_PARTNERS = {  # who is none of the warp gives the thread its own value
+    "xor": "%other = xor i32 %lane, %operand",
+    "up": "%other = sub i32 %lane, %operand",
+    "down": "%other = add i32 %lane, %operand",
+    "idx": "%other = and i32 %operand, 31",
+}
+_FIELD = """\
+define i32 @lazyblock.{name}() {{
+  %value = call i64 @get(i64 {number})
+  %narrow = trunc i64 %value to i32
+  ret i32 %narrow
+}}
+"""
+_ARITHMETIC = """\
+define float @lazyblock.reciprocal(float %value) {
+  %result = fdiv float 1.0, %value
+  ret float %result
+}
+define bfloat @__truncsfbf2(float %value) {
+  %bits = bitcast float %value to i32
+  %high = lshr i32 %bits, 16
+  %odd = and i32 %high, 1
+  %bias = add i32 %odd, 32767
+  %biased = add i32 %bits, %bias
+  %rounded = lshr i32 %biased, 16
+  %quiet = or i32 %high, 64
+  %is.nan = fcmp uno float %value, 0.0
+  %chosen = select i1 %is.nan, i32 %quiet, i32 %rounded
+  %narrow = trunc i32 %chosen to i16
+  %result = bitcast i16 %narrow to bfloat
+  ret bfloat %result
+}
+"""
+
+# --- checks: whether an access is aligned, inside, of written memory, and alone -------------------
+
+_CHECKS = """\
+define i1 @lazyblock.check_global(
+    ptr addrspace(1) %pointer, i64 %nbytes, i64 %align, i64 %access, i64 %site) {
+entry:
+  %address = ptrtoint ptr addrspace(1) %pointer to i64
+  %mask = sub i64 %align, 1
+  %low = and i64 %address, %mask
+  %is.aligned = icmp eq i64 %low, 0
+  %stop = add i64 %address, %nbytes
+  %count = call i64 @get(i64 $num_ranges)
+  br i1 %is.aligned, label %loop, label %wrong
+loop:
+  %number = phi i64 [ 0, %entry ], [ %following, %look ]
+  %is.more = icmp ult i64 %number, %count
+  br i1 %is.more, label %look, label %wrong
+look:
+  %index = mul i64 %number, $range_size
+  %range = call ptr @entry(i64 $ranges, i64 %index)
+  %end.place = getelementptr i64, ptr %range, i64 $range_end
+  %first = load i64, ptr %range
+  %end = load i64, ptr %end.place
+  %is.above = icmp uge i64 %address, %first
+  %is.below = icmp ule i64 %stop, %end
+  %is.inside = and i1 %is.above, %is.below
+  %following = add i64 %number, 1
+  br i1 %is.inside, label %inside, label %loop
+inside:
+  %shadow.place = getelementptr i64, ptr %range, i64 $range_shadow
+  %shadow = load i64, ptr %shadow.place
+  %written.place = getelementptr i64, ptr %range, i64 $range_is_written
+  %is.written = load i64, ptr %written.place
+  %since = sub i64 1, %is.written
+  %byte = sub i64 %address, %first
+  %launch = call i64 @get(i64 $launch_start)
+  %found = call i64 @touch(
+    i64 %shadow, i64 %byte, i64 %nbytes, i64 %access, i64 %site, i64 %launch, i64 %since,
+    i1 true)
+  %is.fine = icmp eq i64 %found, 0
+  br i1 %is.fine, label %right, label %wrong
+wrong:
+  %fault = phi i64 [ $misaligned, %entry ], [ $global_bounds, %loop ], [ %found, %inside ]
+  %false = call i1 @report(i64 %fault, i64 %address, i64 %nbytes, i64 %site)
+  ret i1 %false
+right:
+  ret i1 true
+}
+define i1 @lazyblock.check_shared(
+    ptr addrspace(3) %pointer, i64 %nbytes, i64 %align, i64 %access, i64 %site) {
+entry:
+  %address = ptrtoint ptr addrspace(3) %pointer to i64
+  %base = call i64 @get(i64 $shared)
+  %first = sub i64 %address, %base
+  %end = add i64 %first, %nbytes
+  %mask = sub i64 %align, 1
+  %low = and i64 %address, %mask
+  %is.aligned = icmp eq i64 %low, 0
+  br i1 %is.aligned, label %measure, label %wrong
+measure:
+  %size = call i64 @get(i64 $shared_bytes)
+  %is.above = icmp sge i64 %first, 0
+  %is.below = icmp sle i64 %end, %size
+  %is.inside = and i1 %is.above, %is.below
+  br i1 %is.inside, label %inside, label %wrong
+inside:
+  %shadow = call i64 @get(i64 $shared_shadow)
+  %program = call i64 @get(i64 $program_start)
+  %found = call i64 @touch(
+    i64 %shadow, i64 %first, i64 %nbytes, i64 %access, i64 %site, i64 %program, i64 %program,
+    i1 false)
+  %is.fine = icmp eq i64 %found, 0
+  br i1 %is.fine, label %right, label %wrong
+wrong:
+  %fault = phi i64 [ $misaligned, %entry ], [ $shared_bounds, %measure ], [ %found, %inside ]
+  %false = call i1 @report(i64 %fault, i64 %first, i64 %nbytes, i64 %site)
+  ret i1 %false
+right:
+  ret i1 true
+}
+
+; Note an access in the shadow of each byte. Memory counts as written from moment %since on, other
+; program instances matter from %floor on. %may.repeat: one op may store to a place twice, as block
+; programs may (any of the values stays).
+define internal i64 @touch(i64 %shadow, i64 %first, i64 %nbytes, i64 %access, i64 %site,
+    i64 %floor, i64 %since, i1 %may.repeat) {
+entry:
+  %start = call i64 @get(i64 $epoch_start)
+  %program = call i64 @get(i64 $program_start)
+  %thread = load i64, ptr @lazyblock.thread
+  %moment = add i64 %start, %thread
+  %is.read = icmp eq i64 %access, $read
+  %is.write = icmp eq i64 %access, $write
+  %is.atomic = icmp eq i64 %access, $atomic
+  %atomic.bit = select i1 %is.atomic, i64 $atomic_bit, i64 0
+  %high = shl i64 %moment, $moment_bits
+  %marked = or i64 %high, %atomic.bit
+  %now = or i64 %marked, %site
+  br label %loop
+loop:
+  %number = phi i64 [ 0, %entry ], [ %following, %next ]
+  %byte = add i64 %first, %number
+  %offset = mul i64 %byte, $shadow_bytes
+  %address = add i64 %shadow, %offset
+  %writer = inttoptr i64 %address to ptr
+  %reader = getelementptr i64, ptr %writer, i64 1
+  %second = getelementptr i64, ptr %writer, i64 2
+  %written = load i64, ptr %writer
+  %is.touched = call i1 @clashes(
+    i64 %written, i64 %moment, i64 %floor, i64 %program, i64 %start)
+  %record.bit = and i64 %written, $atomic_bit
+  %was.atomic = icmp ne i64 %record.bit, 0
+  %both.atomic = and i1 %was.atomic, %is.atomic
+  %difference = xor i64 %written, %now
+  %same.site.bits = shl i64 %difference, 48
+  %is.same.site = icmp eq i64 %same.site.bits, 0
+  %written.moment = lshr i64 %written, $moment_bits
+  %is.recent = icmp uge i64 %written.moment, %start
+  %is.same.op = and i1 %is.same.site, %is.recent
+  %is.same.write = and i1 %is.same.op, %is.write
+  %is.repeated = and i1 %is.same.write, %may.repeat
+  %is.excused = or i1 %both.atomic, %is.repeated
+  %is.alone = xor i1 %is.excused, true
+  %is.race = and i1 %is.touched, %is.alone
+  br i1 %is.race, label %race.write, label %apart
+apart:
+  br i1 %is.read, label %read, label %write
+read:
+  %is.unwritten = icmp ult i64 %written.moment, %since
+  br i1 %is.unwritten, label %unwritten, label %note.read
+note.read:
+  %known = load i64, ptr %reader
+  %is.other = call i1 @clashes(i64 %known, i64 %moment, i64 %floor, i64 %program, i64 %start)
+  %chosen = select i1 %is.other, ptr %second, ptr %reader
+  store i64 %now, ptr %chosen
+  br label %next
+write:
+  %was.read = load i64, ptr %reader
+  %read.clash = call i1 @clashes(
+    i64 %was.read, i64 %moment, i64 %floor, i64 %program, i64 %start)
+  br i1 %read.clash, label %race.read, label %look.again
+look.again:
+  %was.read.again = load i64, ptr %second
+  %again.clash = call i1 @clashes(
+    i64 %was.read.again, i64 %moment, i64 %floor, i64 %program, i64 %start)
+  br i1 %again.clash, label %race.read, label %update
+update:
+  %is.missing = icmp ult i64 %written.moment, %since
+  %is.lacking = and i1 %is.atomic, %is.missing
+  br i1 %is.lacking, label %unwritten, label %note.write
+note.write:
+  ; an atomic access does not hide the same thread's plain write
+  %is.own = icmp eq i64 %written.moment, %moment
+  %was.plain = xor i1 %was.atomic, true
+  %own.plain = and i1 %is.own, %was.plain
+  %is.kept = and i1 %own.plain, %is.atomic
+  %record = select i1 %is.kept, i64 %written, i64 %now
+  store i64 %record, ptr %writer
+  br label %next
+next:
+  %following = add i64 %number, 1
+  %is.more = icmp ult i64 %following, %nbytes
+  br i1 %is.more, label %loop, label %right
+race.read:
+  %other.read = phi i64 [ %was.read, %write ], [ %was.read.again, %look.again ]
+  br label %race
+race.write:
+  br label %race
+race:
+  %other = phi i64 [ %other.read, %race.read ], [ %written, %race.write ]
+  call void @set(i64 $other, i64 %other)
+  ret i64 $race
+unwritten:
+  ret i64 $unwritten
+right:
+  ret i64 0
+}
+define internal i1 @clashes(
+    i64 %record, i64 %moment, i64 %floor, i64 %program, i64 %start) alwaysinline {
+  %then = lshr i64 %record, $moment_bits
+  %is.recent = icmp uge i64 %then, %start
+  %is.other = icmp ne i64 %then, %moment
+  %is.thread = and i1 %is.recent, %is.other
+  %is.launch = icmp uge i64 %then, %floor
+  %is.before = icmp ult i64 %then, %program
+  %is.instance = and i1 %is.launch, %is.before
+  %clashes = or i1 %is.thread, %is.instance
+  ret i1 %clashes
+}
+"""
