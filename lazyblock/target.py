@@ -12,7 +12,8 @@ class Target:
     kind: "cpu" or "cuda". arch: LLVM's CPU name, or "sm_90a" and the like. features: LLVM feature
     string. vector_bytes: widest vector register (CPU) or widest access of a thread (GPU).
     num_units: cores or multiprocessors that work at once. shared_bytes: scratch memory of a
-    program. is_emulated: a GPU whose threads the host plays.
+    program. is_emulated: a GPU whose threads the host plays. is_checked: a CPU that runs block
+    programs in the interpreter, which checks every access.
     """
 
     kind: str
@@ -24,6 +25,7 @@ class Target:
     shared_bytes: int = 0
     max_threads: int = field(default=1)
     is_emulated: bool = False
+    is_checked: bool = False
 
     @property
     def is_gpu(self) -> bool:

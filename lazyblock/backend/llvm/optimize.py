@@ -36,7 +36,7 @@ def llvm_version() -> str:
 
 
 @functools.cache
-def host_target() -> Target:
+def host_target(is_checked: bool = False) -> Target:
     """Describe the processor this process runs on."""
     with _lock:
         initialize()
@@ -44,9 +44,9 @@ def host_target() -> Target:
         arch = llvm.get_host_cpu_name()
     # each load of an AVX-512 register is a whole cache line; wider is not better on older ones
     vector_bytes = 64 if features.get("avx512vl") else 32 if features.get("avx2") else 16
-    return Target(
-        "cpu", arch, features.flatten(), vector_bytes, num_units=len(os.sched_getaffinity(0))
-    )
+    num_units = len(os.sched_getaffinity(0))
+    features = features.flatten()
+    return Target("cpu", arch, features, vector_bytes, num_units=num_units, is_checked=is_checked)
 
 
 def to_object(llvm_text: str, target: Target, level: int = 3) -> tuple[bytes, str]:

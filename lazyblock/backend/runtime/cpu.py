@@ -8,6 +8,7 @@ released. Workers are made at first use, and anew in a forked child.
 from __future__ import annotations
 
 import ctypes
+import gc
 import itertools
 import os
 import queue
@@ -21,10 +22,12 @@ import numpy.typing as npt
 
 from lazyblock import config
 from lazyblock.backend.llvm import optimize
+from lazyblock.backend.runtime.checked import CheckedKernel, Extent, is_image
 from lazyblock.backend.runtime.device import Buffer, Device, Grid, LoadedKernel, Resources
 from lazyblock.dtypes import DType
 from lazyblock.errors import LaunchError, OutOfResourcesError
 from lazyblock.shapes import contiguous_strides
+from lazyblock.target import Target
 
 _ALIGNMENT = 64
 _SMALL_WORK = 1 << 16  # elements; below, waking threads costs more than it gains
@@ -37,9 +40,12 @@ _Entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 
 class CpuBuffer(Buffer):
-    """Host memory. Pool memory goes back to the pool with the last reference."""
+    """Host memory. Pool memory goes back to the pool with the last reference.
 
-    __slots__ = ("_memory", "_pool", "device", "nbytes", "pointer")
+    written: which bytes are, for checked kernels; None for all.
+    """
+
+    __slots__ = ("_memory", "_pool", "device", "nbytes", "pointer", "written")
 
     def __init__(
         self, device: Device, pointer: int, nbytes: int, memory: Any, pool: _Pool | None = None
@@ -47,8 +53,17 @@ class CpuBuffer(Buffer):
         self.device = device
         self.pointer = pointer
         self.nbytes = nbytes
+        self.written: npt.NDArray[np.bool_] | None = None
         self._memory = memory
         self._pool = pool
+
+    @property
+    def extent(self) -> Extent:
+        """All memory that belongs to it; what a NumPy array's strides reach, if it is one's."""
+        start, end = self.pointer, self.pointer + self.nbytes
+        if self._pool is None:
+            start, end = np.lib.array_utils.byte_bounds(self._memory)
+        return Extent(start, end, self.written)
 
     def __del__(self) -> None:
         if self._pool is not None:
@@ -229,11 +244,14 @@ class CpuDevice(Device):
         if cls._only is None:
             cls._only = super().__new__(cls)
             cls._only.name = "cpu"
-            cls._only.target = optimize.host_target()
             cls._only._pool = _Pool()
         return cls._only
 
     _pool: _Pool
+
+    @property
+    def target(self) -> Target:  # type: ignore[override]  # a setting decides on it
+        return optimize.host_target(config.current.sanitize)
 
     def allocate(self, nbytes: int) -> Buffer:
         try:
@@ -247,10 +265,15 @@ class CpuDevice(Device):
                     f"Cannot allocate {nbytes} bytes on 'cpu'.",
                     note=f"{freed} bytes of cached memory were given back first.",
                 ) from None
-        return CpuBuffer(self, memory.ctypes.data, nbytes, memory, self._pool)
+        buffer = CpuBuffer(self, memory.ctypes.data, nbytes, memory, self._pool)
+        if config.current.sanitize:
+            buffer.written = np.zeros(nbytes, np.bool_)
+        return buffer
 
     def from_host(self, array: npt.NDArray[Any]) -> Buffer:
         buffer = self.allocate(array.nbytes)
+        assert isinstance(buffer, CpuBuffer)
+        buffer.written = None
         strides = contiguous_strides(array.shape)
         self._view(buffer, 0, array.dtype, array.shape, strides, is_read_only=False)[...] = array
         return buffer
@@ -280,6 +303,8 @@ class CpuDevice(Device):
         return np.asarray(window).view(dtype)
 
     def load(self, image: bytes, name: str, num_threads: int, shared_bytes: int) -> LoadedKernel:
+        if is_image(image):
+            return CheckedKernel(name, image)
         try:
             addresses, library = optimize.link(image, [name])
         except RuntimeError as error:
@@ -287,6 +312,9 @@ class CpuDevice(Device):
         return CpuKernel(name, addresses[name], library)
 
     def launch(self, kernel: LoadedKernel, grid: Grid, slots: bytearray, work: int) -> None:
+        if isinstance(kernel, CheckedKernel):
+            kernel.run(grid, bytes(slots), _live_extents())
+            return
         assert isinstance(kernel, CpuKernel)
         total = grid[0] * grid[1] * grid[2]
         _GRID.pack_into(slots, len(slots) - _GRID.size, *grid)
@@ -303,6 +331,11 @@ class CpuDevice(Device):
 
     def synchronize(self) -> None:
         pass
+
+
+def _live_extents() -> list[Extent]:
+    """The memory of all buffers: asked for so rarely that nobody keeps a list."""
+    return [found.extent for found in gc.get_objects() if isinstance(found, CpuBuffer)]
 
 
 def alias(array: npt.NDArray[Any]) -> Buffer:
