@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -102,7 +103,7 @@ class Op:
     @classmethod
     def declared(cls, role: str) -> tuple[str, ...]:
         """Names of the fields declared with `role`, in order."""
-        return tuple(name for name, declared in _roles(cls) if declared == role)
+        return _declared(cls, role)
 
     def infer(self) -> Sequence[BlockType]:
         """Types of the results; raises VerifyError when the operands do not fit together."""
@@ -127,7 +128,8 @@ class Op:
 
     @property
     def regions(self) -> tuple[Region, ...]:
-        return tuple(getattr(self, name) for name in self.declared("region"))
+        names = _declared(type(self), "region")
+        return tuple(getattr(self, name) for name in names) if names else ()
 
     @property
     def result(self) -> Value:
@@ -139,17 +141,16 @@ class Op:
         return trait in self.traits
 
 
-_known_roles: dict[Any, tuple[tuple[str, str], ...]] = {}  # asked for at every op of every pass
-
-
+@functools.cache  # asked for at every op of every pass
 def _roles(op_type: type[Op]) -> tuple[tuple[str, str], ...]:
     """Name and role of the fields an op declares, in order."""
-    roles = _known_roles.get(op_type)
-    if roles is None:
-        declared = dataclasses.fields(op_type)
-        roles = tuple((f.name, f.metadata["role"]) for f in declared if "role" in f.metadata)
-        _known_roles[op_type] = roles
-    return roles
+    declared = dataclasses.fields(op_type)
+    return tuple((f.name, f.metadata["role"]) for f in declared if "role" in f.metadata)
+
+
+@functools.cache
+def _declared(op_type: type[Op], role: str) -> tuple[str, ...]:
+    return tuple(name for name, declared in _roles(op_type) if declared == role)
 
 
 @dataclass(frozen=True)

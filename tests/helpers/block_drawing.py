@@ -36,7 +36,7 @@ EXTREMES = ["max", "min", "maxnum", "minnum"]
 
 
 @st.composite
-def block_programs(draw, rank, most=1024, num_steps=10, ordered=False):
+def block_programs(draw, rank, most=1024, num_steps=8, ordered=False):
     """Draw a case whose blocks have up to `most` elements and, at first, `rank` axes.
 
     ordered: let reductions combine with functions that do not commute too; on a GPU they run in
