@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -141,16 +140,29 @@ class Op:
         return trait in self.traits
 
 
-@functools.cache  # asked for at every op of every pass
+_known_fields: dict[Any, dict[str, tuple[str, ...]]] = {}  # asked for at every op of every pass
+_known_roles: dict[Any, tuple[tuple[str, str], ...]] = {}
+
+
 def _roles(op_type: type[Op]) -> tuple[tuple[str, str], ...]:
     """Name and role of the fields an op declares, in order."""
-    declared = dataclasses.fields(op_type)
-    return tuple((f.name, f.metadata["role"]) for f in declared if "role" in f.metadata)
+    roles = _known_roles.get(op_type)
+    if roles is None:
+        declared = dataclasses.fields(op_type)
+        roles = tuple((f.name, f.metadata["role"]) for f in declared if "role" in f.metadata)
+        _known_roles[op_type] = roles
+    return roles
 
 
-@functools.cache
 def _declared(op_type: type[Op], role: str) -> tuple[str, ...]:
-    return tuple(name for name, declared in _roles(op_type) if declared == role)
+    """Names of the fields declared with `role`."""
+    known = _known_fields.get(op_type)
+    if known is None:
+        known = {}
+        for name, declared in _roles(op_type):
+            known[declared] = (*known.get(declared, ()), name)
+        _known_fields[op_type] = known
+    return known.get(role, ())
 
 
 @dataclass(frozen=True)

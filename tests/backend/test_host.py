@@ -21,7 +21,9 @@ from lazyblock.tiler.types import (
     to_numpy,
     uint8,
 )
-from tests.helpers.cpu import assert_same_as_interpreter, load_on_cpu, run_on_cpu
+from tests.helpers import cpu
+from tests.helpers.cpu import load_on_cpu, run_on_cpu
+from tests.helpers.targets import assert_same_as_interpreter
 
 rng = np.random.default_rng(7)
 
@@ -517,4 +519,4 @@ def test_baseline_processor_needs_no_extensions():
     b.store(b.add_pointer(o, i), b.cast(value, float16), mask)
     halves = random_floats(128).astype(np.float16)
     arguments = [random_floats(128), halves, np.zeros_like(halves), 100]
-    assert_same_as_interpreter(b.finish(), arguments, (2, 1, 1), target=baseline)
+    cpu.assert_same_as_interpreter(b.finish(), arguments, (2, 1, 1), target=baseline)
