@@ -1,19 +1,25 @@
 """Faults seeded into kernels and into the lowering: the emulator, or the comparison, finds each."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from lazyblock import dtypes
 from lazyblock.backend.compile import compile_program
 from lazyblock.backend.devices import get_device
-from lazyblock.backend.llvm.emulated import EmulatedEmitter
+from lazyblock.backend.llvm.emulated import EmulatedEmitter, _entry
 from lazyblock.backend.llvm.layout import LinearLayout
-from lazyblock.backend.llvm.nvptx_shared import SharedMemory, Slot
+from lazyblock.backend.llvm.nvptx import NvptxKernel
+from lazyblock.backend.llvm.nvptx_shared import SharedMemory, Slot, _PaddedRows
+from lazyblock.backend.llvm.nvptx_thread import GLOBAL_POINTER, SHARED_POINTER
+from lazyblock.backend.llvm.optimize import host_target, to_object
 from lazyblock.backend.runtime.device import pack_pointer, pack_scalar
 from lazyblock.errors import SanitizerError
 from lazyblock.source import SourceLine
 from lazyblock.tiler.builder import Builder
-from lazyblock.tiler.types import int32
+from lazyblock.tiler.interpret import interpret
+from lazyblock.tiler.types import PointerType, int32
 from tests.backend.kernels import (
     Case,
     argmax,
@@ -216,3 +222,125 @@ def test_a_kernel_runs_again_after_an_error():
         launch([source, short], 32)
     launch([source, result], 32)
     np.testing.assert_array_equal(device.to_host(result, 0, data.dtype, (32,), (1,)), data)
+
+
+# --- the lowering --------------------------------------------------------------------------------
+
+
+def fail_comparison(make):
+    """The fault breaks no rule of the hardware: the interpreter tells."""
+    case = make(np.random.default_rng(1))
+    actual, expected = run_faulty(make), expect(case, interpret)
+    assert not all(map(np.array_equal, actual, expected))
+
+
+def test_a_wrong_basis_vector_in_a_conversion_changes_the_result(monkeypatch):
+    addresses = _PaddedRows.addresses
+
+    def swapped(rows, slot, layout):
+        first, second, *rest = layout.lane
+        return addresses(rows, slot, replace(layout, lane=(second, first, *rest)))
+
+    pieces = iter([addresses, swapped] * 9)  # what is written is right, what is read is not
+    monkeypatch.setattr(_PaddedRows, "addresses", lambda *args: next(pieces)(*args))
+    fail_comparison(transpose_values())
+
+
+def test_reading_the_other_slot_is_caught(monkeypatch):
+    load = Slot.load
+
+    def from_elsewhere(slot, element, address, width=1):
+        offset = slot.memory.sizes[slot.index]
+        moved = slot.memory.emitter.value(
+            f"getelementptr i8, {SHARED_POINTER} {address}, i32 {offset}"
+        )
+        return load(slot, element, moved, width)
+
+    monkeypatch.setattr(Slot, "load", from_elsewhere)
+    fail(transpose_values(), "out-of-bounds read|which nobody wrote")
+
+
+def test_a_wrong_shuffle_mask_changes_the_result(monkeypatch):
+    exchange = EmulatedEmitter.exchange
+    monkeypatch.setattr(
+        EmulatedEmitter, "exchange", lambda e, kind, word, lane: exchange(e, kind, word, "1")
+    )
+    fail_comparison(argmax(32, 1))
+
+
+# --- functions of the hardware -------------------------------------------------------------------
+
+
+def run_threads(emit, outputs, num_warps=1):
+    """Emit one thread's code by hand: `emit` gives the i32 that goes to out[thread]."""
+    b = Builder("by_hand", num_warps=num_warps)
+    b.parameter("out", PointerType(int32), 16)
+    b.parameter("x", PointerType(int32), 16)
+    program = b.finish()
+    emitter = EmulatedEmitter(program)
+    emitter.start()
+    thread = emitter.ask("thread_index")
+    value = emit(emitter, thread)
+    place = emitter.value(f"getelementptr i32, {GLOBAL_POINTER} %p0, i32 {thread}")
+    emitter.store_vector(int32, [value], f"{GLOBAL_POINTER} {place}", 4)
+    emitter.finish()
+    parameters = [f"{GLOBAL_POINTER} %p0", f"{GLOBAL_POINTER} %p1"]
+    frame = emitter.kernel("by_hand", parameters, 32 * num_warps)
+    kernel = NvptxKernel("", "by_hand", 32 * num_warps, 0)
+    text = "\n".join([frame, emitter.surroundings(), emitter.sites(), _entry(program, kernel)])
+    image, _ = to_object(text, host_target(), 0)
+    device = get_device("emulated:sm_90a")
+    loaded = device.load(image, "by_hand", 32 * num_warps, 0)
+    buffers = [device.from_host(array) for array in outputs]
+    slots = b"".join(pack_pointer(buffer.pointer) for buffer in buffers)
+    device.launch(loaded, (1, 1, 1), bytearray(slots + bytes(24)), 1)
+    return [
+        device.to_host(buffer, 0, array.dtype, array.shape, (1,))
+        for buffer, array in zip(buffers, outputs, strict=True)
+    ]
+
+
+LANES = np.arange(64, dtype=np.int32) % 32
+WARPS = np.arange(64, dtype=np.int32) // 32 * 32
+
+
+@pytest.mark.parametrize(
+    ("kind", "lane", "expected"),
+    [
+        ("xor", 5, LANES ^ 5),
+        ("up", 3, np.where(LANES >= 3, LANES - 3, LANES)),
+        ("down", 3, np.where(LANES <= 28, LANES + 3, LANES)),
+        ("idx", 7, np.full(64, 7)),
+    ],
+)
+def test_shuffles_stay_in_their_warp(kind, lane, expected):
+    def emit(emitter, thread):
+        return emitter.shuffle(kind, int32, thread, str(lane))
+
+    out, _ = run_threads(emit, [np.zeros(64, np.int32), np.zeros(1, np.int32)], 2)
+    np.testing.assert_array_equal(out, WARPS + expected)
+
+
+def test_votes_gather_the_bits_of_a_warp():
+    def emit(emitter, thread):
+        return emitter.ballot(emitter.value(f"icmp slt i32 {thread}, 37"))
+
+    out, _ = run_threads(emit, [np.zeros(64, np.int32), np.zeros(1, np.int32)], 2)
+    np.testing.assert_array_equal(out, [-1] * 32 + [31] * 32)
+
+
+def test_atomics_of_all_threads_count():
+    def emit(emitter, thread):
+        return emitter.atomic("add", int32, f"{GLOBAL_POINTER} %p1", "2")
+
+    out, (total,) = run_threads(emit, [np.zeros(64, np.int32), np.zeros(1, np.int32)], 2)
+    assert total == 128 and sorted(out) == list(range(0, 128, 2))
+
+
+def test_atomics_beside_plain_accesses_race():
+    def emit(emitter, thread):
+        emitter.atomic("add", int32, f"{GLOBAL_POINTER} %p1", "2")
+        return emitter.load_vector(int32, 1, f"{GLOBAL_POINTER} %p1", 4)[0]
+
+    with pytest.raises(SanitizerError, match="thread 1: race: atomic update of 4 bytes"):
+        run_threads(emit, [np.zeros(64, np.int32), np.zeros(1, np.int32)], 2)

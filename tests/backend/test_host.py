@@ -499,7 +499,7 @@ def test_tiles_beyond_the_stack_limit_lie_on_the_heap():
     out = np.zeros_like(data)
     program = softmax_like(1, columns)
     assert "@malloc" in load_on_cpu(program)[0]
-    assert_same_as_interpreter(program, [data, out, 1, columns])
+    cpu.assert_same_as_interpreter(program, [data, out, 1, columns])
 
 
 def test_equal_programs_give_equal_text():

@@ -11,7 +11,7 @@ from lazyblock.target import Target, cuda_target
 from lazyblock.tiler.builder import Builder
 from lazyblock.tiler.ops.arith import BINARY_KINDS, COMPARE_KINDS, UNARY_KINDS
 from lazyblock.tiler.types import SCALARS, PointerType, float16, float32, to_numpy
-from tests.helpers.targets import assert_same_as_interpreter
+from tests.helpers.cpu import assert_same_as_interpreter
 
 FULL = [scalar for scalar in SCALARS.values() if not scalar.is_half]
 FLOATS = [scalar for scalar in FULL if scalar.is_floating]

@@ -20,8 +20,8 @@ from lazyblock.tiler.ops.arith import MATH_FUNCTIONS
 from lazyblock.tiler.passes.expand_math import expand_math
 from lazyblock.tiler.types import PointerType, float32, float64, int32, to_numpy
 from tests.helpers.cpu import assert_same_bits, run_on_cpu
-from tests.helpers.targets import assert_same_as_interpreter
 from tests.helpers.ptxas import assemble
+from tests.helpers.targets import assert_same_as_interpreter
 
 BLOCK = 256
 FORMATS = [float32, float64]
