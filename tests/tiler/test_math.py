@@ -195,7 +195,7 @@ def test_every_function_has_an_expansion():
 
 @pytest.mark.parametrize("element", FORMATS, ids=str)
 @pytest.mark.parametrize("name", NAMES)
-def test_interpreter_and_cpu_agree_bit_for_bit(name, element):
+def test_interpreter_and_targets_agree_bit_for_bit(name, element):
     arguments = [argument[:100] for argument in draw(name, to_numpy(element), 100, seed=2)]
     special = np.array([*COMMON, TINIEST[element]], to_numpy(element))
     arguments = [np.concatenate([argument, special]) for argument in arguments]
