@@ -3,21 +3,23 @@
 `python -m benchmarks.accuracy [samples] [device]` prints the table of docs/accuracy.md: per
 function the worst and mean error of float32 and float64 on random arguments, hard ranges included,
 and the worst of float32 on 16 million arguments, every 256th there is, where NumPy's float64 can
-tell.
-`SPECIFICATIONS` holds what the tests demand.
+tell. `python -m benchmarks.accuracy fast [samples] [device]` prints the table of numerics="fast",
+which differs from strict numerics for the float32 functions it lists.
+`SPECIFICATIONS` and `FAST_SPECIFICATIONS` hold what the tests demand.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import mpmath
 import numpy as np
 
 import lazyblock as lb
+from lazyblock import config
 
 Array = np.ndarray[Any, Any]
 Range = tuple[float, float]
@@ -94,9 +96,38 @@ SPECIFICATIONS: dict[str, Specification] = {
 }
 
 
+_FAST_LIMITS = {
+    **{"exp": 4, "exp2": 4, "log": 2, "log2": 3, "log10": 3, "tanh": 4},
+    **{"erf": 4, "erfc": 8, "pow": 40, "rsqrt": 3},
+}
+
+# float32; subnormal arguments and results do not count
+FAST_SPECIFICATIONS: dict[str, Specification] = {
+    **{n: replace(SPECIFICATIONS[n], limits=(limit, 0)) for n, limit in _FAST_LIMITS.items()},
+    "sin": Specification(mpmath.sin, (2, 0), _TURNS, _HALF_PI[:-1], (-1e5, 1e5)),
+    "cos": Specification(mpmath.cos, (2, 0), _TURNS, _HALF_PI[:-1], (-1e5, 1e5)),
+    "sqrt": Specification(mpmath.sqrt, (3, 0), ((0, 4),), (), _POSITIVE),
+    "divide": Specification(
+        lambda x, y: x / y, (3, 0), _LINE, (0.0,), (-(2.0**126), 2.0**126), arity=2
+    ),
+}
+
+
 def draw(name: str, dtype: Any, count: int, seed: int = 0) -> list[Array]:
     """Arguments for a function: `count` or a few more, finite and in its domain."""
-    specification = SPECIFICATIONS[name]
+    return _draw(name, SPECIFICATIONS[name], dtype, count, seed)
+
+
+def draw_fast(name: str, count: int, seed: int = 0) -> list[Array]:
+    """Arguments for a function of numerics="fast"."""
+    drawn = _draw(name, FAST_SPECIFICATIONS[name], np.float32, count, seed)
+    usable = np.all([(x == 0) | (abs(x) >= np.finfo(np.float32).tiny) for x in drawn], axis=0)
+    return [x[usable] for x in drawn]
+
+
+def _draw(
+    name: str, specification: Specification, dtype: Any, count: int, seed: int
+) -> list[Array]:
     rng = np.random.default_rng(seed)
     parts = 1 + len(specification.even) + len(specification.near)
     first = _draw_one(specification, dtype, -(-count // parts), rng)
@@ -128,13 +159,24 @@ def _draw_one(
 
 def errors_of(name: str, results: Array, arguments: list[Array]) -> Array:
     """Distance of every result from the true value, in units in the last place of that."""
-    exact = SPECIFICATIONS[name].exact
+    return _errors(SPECIFICATIONS[name].exact, results, arguments)
+
+
+def fast_errors_of(name: str, results: Array, arguments: list[Array]) -> Array:
+    """The same for numerics="fast", where subnormal values may become zeros."""
+    smallest = np.finfo(np.float32).tiny.item()
+    return _errors(FAST_SPECIFICATIONS[name].exact, results, arguments, smallest)
+
+
+def _errors(
+    exact: Callable[..., Any], results: Array, arguments: list[Array], smallest: float = 0.0
+) -> Array:
     pairs = zip(results.tolist(), *(argument.tolist() for argument in arguments), strict=True)
-    found = [_error(result, exact, values, results.dtype) for result, *values in pairs]
+    found = [_error(result, exact, values, results.dtype, smallest) for result, *values in pairs]
     return np.array(found)
 
 
-def _error(result: float, exact: Any, values: list[float], dtype: Any) -> float:
+def _error(result: float, exact: Any, values: list[float], dtype: Any, smallest: float) -> float:
     try:
         true = exact(*map(mpmath.mpf, values))
     except (ValueError, ZeroDivisionError):
@@ -142,6 +184,8 @@ def _error(result: float, exact: Any, values: list[float], dtype: Any) -> float:
     if not mpmath.isfinite(true) or isinstance(true, mpmath.mpc):
         return 0.0
     info = np.finfo(dtype)
+    if abs(true) < smallest:
+        return 0.0 if abs(result) <= smallest else np.inf
     if np.isinf(result):  # right if the true value rounds to it, wrong by all otherwise
         return 0.0 if abs(true) > mpmath.mpf(float(info.max)) * (1 - info.eps) else np.inf
     exponent = max(int(mpmath.frexp(true)[1]) - 1, info.minexp) if true else info.minexp
@@ -188,6 +232,26 @@ def main(samples: int, device: str) -> None:
         print(f"| {' | '.join(cells)} |", flush=True)
 
 
+def main_fast(samples: int, device: str) -> None:
+    """Print the table of numerics="fast": on the CPU, and on `device` with a GPU's forms."""
+    print("| function | CPU worst | mean | GPU worst | mean | allowed |")
+    print("|---|---:|---:|---:|---:|---:|")
+    for name, specification in FAST_SPECIFICATIONS.items():
+        arguments = draw_fast(name, samples)
+        cells = [name]
+        for place in ("cpu", device):
+            on_device = (lb.asarray(argument, device=place) for argument in arguments)
+            with config.scope(numerics="fast"):
+                results = getattr(lb, name)(*on_device).numpy()
+            errors = fast_errors_of(name, results, arguments)
+            cells += [f"{errors.max():.2f}", f"{errors.mean():.2f}"]
+        print(f"| {' | '.join(cells)} | {specification.limits[0]:g} |", flush=True)
+
+
 if __name__ == "__main__":
-    given = dict(zip(("samples", "device"), sys.argv[1:], strict=False))
+    is_fast = "fast" in sys.argv[1:2]
+    given = dict(zip(("samples", "device"), sys.argv[1 + is_fast :], strict=False))
+    if is_fast:
+        main_fast(int(given.get("samples", "4000")), given.get("device", "emulated:sm_90a"))
+        raise SystemExit
     main(int(given.get("samples", "4000")), given.get("device", "cpu"))

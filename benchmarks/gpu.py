@@ -1,117 +1,99 @@
-"""Fused kernels on an NVIDIA GPU, against a device-to-device copy measured in the same run.
+"""Fused kernels on an NVIDIA GPU, against its peers and a copy on the device, all in one run.
 
-    python -m benchmarks.gpu [results.json]
+    python -m benchmarks.gpu [results.json] [--peers torch,torch.compile,jax,cupy] [--only name]
+                             [--scale 1|100] [--numerics strict|fast] [--limit seconds]
 
-Prints per workload the median time, TB/s, the fraction of the copy's TB/s, registers and spills.
-Each workload's rounds alternate with rounds of the copy. Times are CUDA events around several
-launches, divided.
+Prints per workload lazyblock's median time, TB/s, the fraction of the speed of a copy that moves as
+many bytes, every peer's milliseconds, the best peer, its time over lazyblock's, registers and
+spills; then what was absent, and why. `results.json` holds all of it, and grows by workload.
+`--scale 100` makes the arrays fit the L2 cache. Times are the device's (of CUDA events, with the
+launches waiting in the stream), but JAX's are the wall clock's. Past `--limit` peers sit out.
 """
 
 from __future__ import annotations
 
+import argparse
+import dataclasses
 import json
-import statistics
 import sys
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
-from cuda.bindings import driver
+from benchmarks.measure import OURS, ROUNDS, Record, measure
+from benchmarks.peers import PEERS, LazyBlock, Library, open_peers
+from benchmarks.report import header, notes, row
+from benchmarks.workloads import Workload, make_workloads
 
-import lazyblock as lb
-from benchmarks.workloads import (
-    Workload,
-    elementwise_and_row_workloads,
-    memory_bound_workloads,
-)
-from lazyblock.backend import devices
-
-ROUNDS = 7
-LAUNCHES = 10
+_OUT_OF_TIME = "not run: out of time"
 
 
-def check(result: Sequence[Any]) -> Any:
-    """Return what a driver call gives; raise when it fails."""
-    status, *values = result
-    if status.value:
-        raise RuntimeError(status.name)
-    return values[0] if values else None
+def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="benchmarks.gpu")
+    parser.add_argument("results", nargs="?", help="JSON file to write")
+    parser.add_argument("--peers", default=",".join(PEERS), help="comma list, or none")
+    parser.add_argument("--only", default="", help="workloads whose name holds this")
+    parser.add_argument("--scale", type=int, default=1, help="divides the sizes")
+    parser.add_argument("--numerics", choices=["strict", "fast"], help="for all workloads")
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--limit", type=float, default=270, help="seconds until peers sit out")
+    found = parser.parse_args(arguments)
+    found.peers = [name for name in found.peers.split(",") if name not in ("", "none")]
+    unknown = [name for name in found.peers if name not in PEERS]
+    if unknown:
+        parser.error(f"there is no peer {unknown}, only {list(PEERS)}")
+    return found
 
 
-def time_launches(stream: Any, call: Callable[[], Any]) -> float:
-    """Return the seconds one call takes on the device."""
-    start, end = check(driver.cuEventCreate(0)), check(driver.cuEventCreate(0))
-    check(driver.cuEventRecord(start, stream))
-    kept = [call() for _ in range(LAUNCHES)]
-    check(driver.cuEventRecord(end, stream))
-    check(driver.cuEventSynchronize(end))
-    del kept
-    return check(driver.cuEventElapsedTime(start, end)) / 1e3 / LAUNCHES
+def describe_run(scale: int, libraries: Sequence[Library]) -> dict[str, Any]:
+    """What figures depend on, besides the code."""
+    from cuda.bindings import driver
 
-
-def make_copy(device: Any, nbytes: int) -> Callable[[], None]:
-    """Return a copy of `nbytes` between two buffers that the call keeps alive."""
-    source, target = device.allocate(nbytes), device.allocate(nbytes)
-
-    def copy() -> None:
-        check(driver.cuMemcpyDtoDAsync(target.pointer, source.pointer, nbytes, device.stream))
-
-    return copy
-
-
-def measure(workloads: Sequence[Workload], size: int) -> list[dict[str, Any]]:
-    """Return one record per workload, a copy of `size` float32 first."""
-    device = devices.get_device("cuda")
-    copy = make_copy(device, 4 * size)
-    times: dict[str, list[float]] = {"copy": []}
-    records = []
-    for workload in workloads:
-        arrays = [
-            lb.asarray(array, device="cuda").astype(workload.dtype) for array in workload.inputs()
-        ]
-        lb.eval(*arrays)
-        function = lb.compile(lambda *xs, w=workload: w.run(lb, *xs))
-        function(*arrays)
-        device.synchronize()
-        for _ in range(ROUNDS):
-            times["copy"].append(time_launches(device.stream, copy))
-            launch = time_launches(device.stream, lambda f=function, a=arrays: f(*a))
-            times.setdefault(workload.name, []).append(launch)
-        records.append(_record(workload.name, times[workload.name], workload.nbytes, function))
-    return [_record("copy", times["copy"], 8 * size, None), *records]
-
-
-def _record(name: str, times: list[float], nbytes: int, frozen: Any) -> dict[str, Any]:
-    median = statistics.median(times)
-    kernels = frozen.kernels if frozen else ()
+    _, name = driver.cuDeviceGetName(64, 0)
+    _, version = driver.cuDriverGetVersion()
     return {
-        "name": name,
-        "ms": median * 1e3,
-        "spread": (max(times) - min(times)) / median,
-        "tb_s": nbytes / median / 1e12,
-        "kernels": [
-            {"name": k.name, "grid": k.grid, **{key: v for key, v in k.stats.items()}}
-            for k in kernels
-        ],
+        "date": time.strftime("%Y-%m-%d %H:%M"),
+        "device": name.decode().rstrip("\0"),
+        "driver_cuda": version,
+        "scale": scale,
+        "versions": {library.name: library.version for library in libraries},
     }
 
 
-def main() -> None:
-    size = 1 << 28
-    workloads = [*elementwise_and_row_workloads(size, 16384, 4096), *memory_bound_workloads()]
-    records = measure(workloads, size)
-    copy = records[0]["tb_s"]
-    print(f"{'workload':22} {'ms':>8} {'TB/s':>6} {'of copy':>8} {'spread':>7}  registers/spills")
-    for record in records:
-        record["of_copy"] = record["tb_s"] / copy
-        uses = " ".join(f"{k['registers']}/{k['spill_bytes']}" for k in record["kernels"])
-        print(
-            f"{record['name']:22} {record['ms']:8.4f} {record['tb_s']:6.3f}"
-            f" {record['of_copy']:8.3f} {record['spread']:7.3f}  {uses}"
-        )
-    if len(sys.argv) > 1:
-        with open(sys.argv[1], "w") as file:
-            json.dump(records, file, indent=1)
+def choose_workloads(arguments: argparse.Namespace) -> list[Workload]:
+    chosen = [w for w in make_workloads(arguments.scale) if arguments.only in w.name]
+    if arguments.numerics:
+        return [dataclasses.replace(w, numerics=arguments.numerics) for w in chosen]
+    return chosen
+
+
+def run(arguments: argparse.Namespace) -> list[Record]:
+    """Measure and print, workload by workload; write what there is after each."""
+    deadline = time.monotonic() + arguments.limit
+    ours = LazyBlock("cuda")
+    peers, missing = open_peers(arguments.peers)
+    about = describe_run(arguments.scale, [ours, *peers])
+    print(json.dumps(about))
+    print(header(arguments.peers), flush=True)
+    records: list[Record] = []
+    for workload in choose_workloads(arguments):
+        is_late = time.monotonic() > deadline
+        present = [] if is_late else peers
+        late = {peer.name: _OUT_OF_TIME for peer in peers} if is_late else {}
+        records.append(measure(workload, ours, present, missing | late, arguments.rounds))
+        print(row(records[-1], arguments.peers), flush=True)
+        if arguments.results:
+            text = json.dumps({**about, "records": records}, indent=1)
+            Path(arguments.results).write_text(text)
+    return records
+
+
+def main() -> int:
+    records = run(parse_arguments(sys.argv[1:]))
+    print(*notes(records), sep="\n")
+    return int(any(OURS in record["absent"] for record in records))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

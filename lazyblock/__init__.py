@@ -168,6 +168,8 @@ from lazyblock.tracer.manipulation import (
 from lazyblock.tracer.reductions import (
     all,
     any,
+    argmax,
+    argmin,
     max,
     mean,
     min,
@@ -176,6 +178,7 @@ from lazyblock.tracer.reductions import (
     sum,
     var,
 )
+from lazyblock.tracer.scans import cumprod, cumsum, cumulative_prod, cumulative_sum
 from lazyblock.version import __version__
 
 bool = bool_
@@ -205,6 +208,8 @@ __all__ = [
     "arctan",
     "arctan2",
     "arctanh",
+    "argmax",
+    "argmin",
     "array",
     "asarray",
     "asin",
@@ -236,6 +241,10 @@ __all__ = [
     "copysign",
     "cos",
     "cosh",
+    "cumprod",
+    "cumsum",
+    "cumulative_prod",
+    "cumulative_sum",
     "default_device",
     "deg2rad",
     "degrees",

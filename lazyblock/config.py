@@ -10,14 +10,18 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields
+from operator import attrgetter
 from typing import Any
 
 from lazyblock.errors import ValueRangeError
 
 
-def _switch(default: Any, doc: str, affects_code: bool = False) -> Any:
-    return field(default=default, metadata={"doc": doc, "affects_code": affects_code})
+def _switch(
+    default: Any, doc: str, affects_code: bool = False, choices: tuple[Any, ...] = ()
+) -> Any:
+    metadata = {"doc": doc, "affects_code": affects_code, "choices": choices}
+    return field(default=default, metadata=metadata)
 
 
 @dataclass
@@ -37,7 +41,7 @@ class Config(threading.local):
     fuse: bool = _switch(True, "fuse operations; off = one kernel per operation", True)
     num_threads: int = _switch(0, "CPU threads; 0 = all this process may use")
     sanitize: bool = _switch(False, "check every memory access of CPU kernels; slow", True)
-    numerics: str = _switch("strict", "'strict' or 'fast'", True)
+    numerics: str = _switch("strict", "'strict' or 'fast'", True, ("strict", "fast"))
 
 
 def _parse(kind: type, text: str, name: str) -> Any:
@@ -55,38 +59,53 @@ def _parse(kind: type, text: str, name: str) -> Any:
     return text
 
 
+def _check(entry: Field[Any], value: Any, name: str) -> None:
+    choices = entry.metadata["choices"]
+    if choices and value not in choices:
+        expected = " or ".join(map(repr, choices))
+        raise ValueRangeError(f"{name} is {value!r}, expected {expected}.")
+
+
 def _from_environment() -> Config:
     found: dict[str, Any] = {}
     for entry in fields(Config):
         name = f"LAZYBLOCK_{entry.name.upper()}"
         if name in os.environ:
             found[entry.name] = _parse(type(entry.default), os.environ[name], name)
+            _check(entry, found[entry.name], name)
     return Config(**found)  # threading.local calls it anew, with the same arguments, per thread
 
 
 current = _from_environment()
 
 
+_CODE_FIELDS = [entry.name for entry in fields(Config) if entry.metadata["affects_code"]]
+_get_code_values = attrgetter(*_CODE_FIELDS)
+
+
+def code_values() -> tuple[Any, ...]:
+    """The settings that change generated code, for keys in memory."""
+    values: tuple[Any, ...] = _get_code_values(current)
+    return values
+
+
 def code_settings() -> str:
-    """The settings that change generated code, as text for cache keys."""
-    pairs = (
-        f"{entry.name}={getattr(current, entry.name)!r}"
-        for entry in fields(Config)
-        if entry.metadata["affects_code"]
-    )
-    return " ".join(pairs)
+    """The same as text, for keys of the disk cache."""
+    pairs = zip(_CODE_FIELDS, code_values(), strict=True)
+    return " ".join(f"{name}={value!r}" for name, value in pairs)
 
 
 @contextmanager
 def scope(**changes: Any) -> Iterator[Config]:
     """Change fields for the time of a `with` block, in this thread.
 
-    Raises: ValueRangeError for unknown names.
+    Raises: ValueRangeError for unknown names and values that a setting cannot have.
     """
-    known = {entry.name for entry in fields(Config)}
-    for name in changes:
+    known = {entry.name: entry for entry in fields(Config)}
+    for name, value in changes.items():
         if name not in known:
             raise ValueRangeError(f"There is no setting '{name}'.", hint=f"one of {sorted(known)}.")
+        _check(known[name], value, name)
     before = {name: getattr(current, name) for name in changes}
     try:
         for name, value in changes.items():

@@ -49,30 +49,30 @@ class Evaluation:
 Event = StageDone | CacheLookup | KernelLaunch | Evaluation
 Listener = Callable[[Event], None]
 
-_listeners: list[Listener] = []
+listeners: list[Listener] = []  # for `if listeners:` where a call is too much
 
 
 def is_observed() -> bool:
     """Whether anybody listens; lets callers skip making costly texts."""
-    return bool(_listeners)
+    return bool(listeners)
 
 
 def emit(event: Event) -> None:
     """Hand `event` to every listener."""
-    for listener in tuple(_listeners):
+    for listener in tuple(listeners):
         listener(event)
 
 
 def add_listener(listener: Listener) -> None:
     """Add a listener for the rest of the process."""
-    _listeners.append(listener)
+    listeners.append(listener)
 
 
 @contextmanager
 def listen(listener: Listener) -> Iterator[None]:
     """Add a listener for the time of a `with` block."""
-    _listeners.append(listener)
+    listeners.append(listener)
     try:
         yield
     finally:
-        _listeners.remove(listener)
+        listeners.remove(listener)

@@ -8,7 +8,7 @@
 | lower_group      | a group                  | block program, arguments, grid       |
 | block passes     | block program            | simpler, legal block program         |
 | compile_program  | block program, target    | CompiledKernel (through the cache)   |
-| Executable.run   | leaf buffers and scalars | result buffers                       |
+| _Plan.run        | leaf nodes               | INPUT nodes of the results           |
 
 A plan is kept per fingerprint and device; kernels are kept by their text, so that a new size makes
 a new plan but no new kernel.
@@ -16,13 +16,10 @@ a new plan but no new kernel.
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any
-from weakref import WeakKeyDictionary
+from functools import cached_property, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -39,33 +36,39 @@ from lazyblock.fusion.planner import plan_fusion
 from lazyblock.fusion.printer import explain_plan, print_plan
 from lazyblock.fusion.storage import find_storage
 from lazyblock.graph import build
-from lazyblock.graph.attrs import InputAttrs, Placeholder
+from lazyblock.graph.attrs import InputAttrs, Layout, Placeholder
 from lazyblock.graph.fingerprint import fingerprint
-from lazyblock.graph.node import Node, make_node
+from lazyblock.graph.node import Node, make_input
 from lazyblock.graph.ops import Op
 from lazyblock.graph.passes import GRAPH_PASSES
 from lazyblock.graph.passes.split_reductions import split_reductions
+from lazyblock.graph.passes.split_scans import split_scans
 from lazyblock.graph.printer import print_graph
 from lazyblock.graph.rewrite import replace_nodes
 from lazyblock.graph.verify import verify_graph
 from lazyblock.language.unparse import unparse
-from lazyblock.shapes import Shape, Strides
-from lazyblock.source import user_line
+from lazyblock.recently_used import RecentlyUsed
+from lazyblock.source import SourceLine, user_line
 from lazyblock.target import Target
 from lazyblock.tiler import types as block_types
 from lazyblock.tiler.ir import Program, walk
 from lazyblock.tiler.lower.group import lower_group
 from lazyblock.tiler.lowered import ArrayArgument, ConstantArgument, LoweredKernel, SizeArgument
+from lazyblock.tiler.math import EXACT_FORMS, FAST_EXPANSIONS, FAST_EXPANSIONS_ON_CPU
+from lazyblock.tiler.passes.contract import contract
 from lazyblock.tiler.passes.eliminate_common import eliminate_common
 from lazyblock.tiler.passes.eliminate_dead import eliminate_dead
 from lazyblock.tiler.passes.expand_math import expand_math
 from lazyblock.tiler.passes.fold_constants import fold_constants
+from lazyblock.tiler.passes.keep_precision import keep_precision
 from lazyblock.tiler.passes.legalise_half import NATIVE_ON_GPU, legalise_half
+from lazyblock.tiler.passes.relax_arithmetic import relax_arithmetic
 from lazyblock.tiler.passes.version_masks import version_masks
 from lazyblock.tiler.printer import print_program
 from lazyblock.tiler.verify import verify_program
 
 NDArray = npt.NDArray[Any]
+GraphPass = Callable[[Sequence[Node]], list[Node]]
 BlockPass = Callable[[Program], Program]
 
 # Before the cache key is taken: what is printed, keyed and shown.
@@ -81,12 +84,26 @@ GPU_PASSES: tuple[BlockPass, ...] = (
     *EMULATOR_PASSES[1:],
 )
 
+# With numerics="fast". Contraction comes before functions are written out, whose exact forms rely
+# on how each of their steps rounds.
+_RELAX_PASSES: tuple[BlockPass, ...] = (legalise_half, keep_precision, relax_arithmetic, contract)
+FAST_CPU_PASSES: tuple[BlockPass, ...] = (
+    *_RELAX_PASSES,
+    partial(expand_math, functions=FAST_EXPANSIONS_ON_CPU),
+    partial(expand_math, exact_forms=EXACT_FORMS),
+    *TIDY_PASSES,
+)
+FAST_GPU_PASSES: tuple[BlockPass, ...] = (
+    *_RELAX_PASSES,
+    partial(expand_math, functions=FAST_EXPANSIONS),
+    *TIDY_PASSES,
+    *(version_masks, eliminate_dead),
+)
+
 _PROGRAMS_PER_UNIT = {"cpu": 4, "cuda": 8}  # that split reductions aim at
 _MOST_PLANS = 4096
 
-_plans: OrderedDict[Hashable, _Plan] = OrderedDict()
-_plans_lock = threading.Lock()
-_made_by: WeakKeyDictionary[Node, _Plan] = WeakKeyDictionary()  # for looking at evaluated arrays
+_plans: RecentlyUsed[Hashable, _Plan] = RecentlyUsed(_MOST_PLANS)
 
 
 @dataclass(frozen=True)
@@ -94,7 +111,8 @@ class Kernel:
     """One kernel of an expression, for reading.
 
     name; source (block-language text); ir (block IR); llvm; ptx or asm; grid; stats (nbytes and
-    flops per launch, threads, registers and spills where known).
+    flops per launch, threads; registers, spills and warnings where known); log (what the driver's
+    compiler said).
     """
 
     name: str
@@ -102,6 +120,7 @@ class Kernel:
     stages: dict[str, str]
     stats: dict[str, Any]
     program: Program
+    log: str = ""
 
     @property
     def source(self) -> str:
@@ -130,15 +149,12 @@ class Kernel:
         return f"Kernel({self.name!r}, grid={self.grid})"
 
 
-@dataclass(frozen=True)
-class _Result:
+class _Result(NamedTuple):
     """An output: which of `Executable.results` holds it, and how."""
 
     number: int
-    shape: Shape
-    dtype: dtypes.DType
-    strides: Strides
-    offset: int
+    layout: Layout
+    line: SourceLine
 
 
 @dataclass(frozen=True)
@@ -149,6 +165,35 @@ class _Plan:
     lowered: tuple[LoweredKernel, ...]
     executable: Executable
     results: tuple[_Result, ...]
+    leaves: tuple[Op, ...]  # INPUT or CONSTANT
+
+    @cached_property
+    def run(self) -> Callable[[Sequence[Node]], list[Node]]:
+        """Run on leaves like those that were planned for; gives evaluated nodes."""
+        texts = [
+            f"nodes[{n}].attrs.storage"
+            if op is Op.INPUT
+            else f"int.from_bytes(nodes[{n}].attrs.data, 'little')"
+            for n, op in enumerate(self.leaves)
+        ]
+        return self.make_function(texts, {})
+
+    def make_function(
+        self, leaves: Sequence[str], names: dict[str, Any]
+    ) -> Callable[[Sequence[Node]], list[Node]]:
+        """As `run`, with texts of the leaves in terms of `nodes`, its parameter, and `names`."""
+        layouts = {f"layout{n}": result.layout for n, result in enumerate(self.results)}
+        lines = {f"line{n}": result.line for n, result in enumerate(self.results)}
+        tools = {"make_input": make_input, "InputAttrs": InputAttrs, "plan": self}
+
+        def make_results(buffers: Sequence[str]) -> list[str]:
+            return [
+                f"make_input(InputAttrs({buffers[result.number]}, layout{n}, plan), line{n})"
+                for n, result in enumerate(self.results)
+            ]
+
+        names = names | layouts | lines | tools
+        return self.executable.make_function("nodes", leaves, make_results, names)
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -164,11 +209,14 @@ def _describe(lowered: LoweredKernel, step: Step) -> Kernel:
         "nbytes": lowered.nbytes,
         "flops": lowered.flops,
         "num_threads": step.kernel.num_threads,
+        "num_ctas": step.kernel.num_ctas,
         "registers": resources.registers,
         "spill_bytes": resources.spill_bytes,
         "shared_bytes": resources.shared_bytes,
+        "warnings": step.loaded.warnings,
     }
-    return Kernel(step.kernel.name, step.grid, step.kernel.stages, stats, lowered.program)
+    log = step.loaded.log
+    return Kernel(step.kernel.name, step.grid, step.kernel.stages, stats, lowered.program, log)
 
 
 # --- host data ---
@@ -180,7 +228,7 @@ def default_device() -> str:
 
 
 def device_of(node: Node) -> str:
-    """Name of the device `node`'s data is on; the default device for constants."""
+    """Name of the device an INPUT's data is on; of the default device for other nodes."""
     return _device_of([node]).name
 
 
@@ -222,29 +270,21 @@ def evaluate(outputs: Sequence[Node], reason: str) -> list[Node]:
     key, leaves = fingerprint(pending)
     device = _device_of(leaves)
     plan = _find_plan(key, pending, leaves, device)
-    results = _run(plan, [_leaf_value(leaf) for leaf in leaves])
-    done = dict(zip(pending, results, strict=True))
+    results = plan.run(leaves)
     if events.is_observed():
         count = len(plan.lowered)
         events.emit(events.Evaluation(reason, str(user_line()), count))
+    if len(pending) == len(outputs):
+        return results
+    done = dict(zip(pending, results, strict=True))
     return [done.get(node, node) for node in outputs]
-
-
-def _run(plan: _Plan, leaves: Sequence[Any]) -> list[Node]:
-    buffers = plan.executable.run(leaves)
-    results = []
-    for result in plan.results:
-        storage = buffers[result.number]
-        results.append(
-            build.input_array(storage, result.shape, result.dtype, result.strides, result.offset)
-        )
-        _made_by[results[-1]] = plan
-    return results
 
 
 def _leaf_value(leaf: Node) -> Any:
     attrs = leaf.attrs
-    return attrs.storage if isinstance(attrs, InputAttrs) else attrs.data.ljust(8, b"\0")  # type: ignore[union-attr]
+    if isinstance(attrs, InputAttrs):
+        return attrs.storage
+    return int.from_bytes(attrs.data, "little")  # type: ignore[union-attr]
 
 
 def kernels(outputs: Sequence[Node]) -> tuple[Kernel, ...]:
@@ -267,7 +307,8 @@ def _plan_of(outputs: Sequence[Node]) -> _Plan | None:
     """The plan that computes `outputs`, or that has computed them already."""
     pending = [node for node in dict.fromkeys(outputs) if node.op is not Op.INPUT]
     if not pending:
-        return next((_made_by[node] for node in outputs if node in _made_by), None)
+        makers = (node.attrs.maker for node in outputs if isinstance(node.attrs, InputAttrs))
+        return next((maker for maker in makers if maker), None)
     key, leaves = fingerprint(pending)
     return _find_plan(key, pending, leaves, _device_of(leaves))
 
@@ -275,30 +316,35 @@ def _plan_of(outputs: Sequence[Node]) -> _Plan | None:
 class Frozen:
     """An expression planned once, called with new data of the same shapes and dtypes.
 
-    inputs: INPUT nodes without data, laid out as the arrays of a call must be, in calling order.
+    inputs: INPUT nodes, in calling order. Other arrays in memory are captured as they are. `run`
+    takes INPUT nodes laid out as these are and gives evaluated nodes, on `devices`.
     """
 
-    def __init__(self, outputs: Sequence[Node], inputs: Sequence[Node] | None = None) -> None:
-        if inputs is None:
-            inputs = [leaf for leaf in fingerprint(outputs)[1] if leaf.op is Op.INPUT]
+    def __init__(self, outputs: Sequence[Node], inputs: Sequence[Node]) -> None:
         position = {node: number for number, node in enumerate(inputs)}
         computed = [node for node in dict.fromkeys(outputs) if node.op is not Op.INPUT]
         key, leaves = fingerprint(computed)
-        self.inputs = tuple(_without_data(node) for node in inputs)
-        self._plan = _find_plan(key, computed, leaves, _device_of(inputs or leaves))
-        self._sources = [position.get(leaf, _leaf_value(leaf)) for leaf in leaves]
-        # an output is a result of the plan (number >= 0) or an input handed through (~number)
-        number = {node: result for result, node in enumerate(computed)}
-        self._outputs = [number[n] if n in number else ~position[n] for n in outputs]
+        self._plan = _find_plan(key, computed, leaves, _device_of(leaves))
+        texts, captured = [], {}
+        for n, leaf in enumerate(leaves):
+            if leaf in position:
+                texts.append(f"nodes[{position[leaf]}].attrs.storage")
+            else:
+                texts.append(f"leaf{n}")
+                captured[f"leaf{n}"] = _leaf_value(leaf)
+        self._compute = self._plan.make_function(texts, captured)
+        # what a call may give: results of the plan, its inputs, captured arrays
+        self._captured = [n for n in outputs if n.op is Op.INPUT and n not in position]
+        number = {node: n for n, node in enumerate([*computed, *inputs, *self._captured])}
+        self._outputs = [number[node] for node in outputs]
+        gives_results = self._outputs == list(range(len(computed)))
+        self.run = self._compute if gives_results else self._run_and_pick
+        place = self._plan.executable.device.name
+        self.devices = [device_of(n) if n.op is Op.INPUT else place for n in outputs]
 
-    def __call__(self, inputs: Sequence[Node]) -> list[Node]:
-        """Run on new INPUT nodes laid out like `self.inputs`; gives evaluated nodes."""
-        leaves = [
-            _leaf_value(inputs[source]) if isinstance(source, int) else source
-            for source in self._sources
-        ]
-        done = _run(self._plan, leaves)
-        return [done[n] if n >= 0 else inputs[~n] for n in self._outputs]
+    def _run_and_pick(self, inputs: Sequence[Node]) -> list[Node]:
+        known = [*self._compute(inputs), *inputs, *self._captured]
+        return [known[n] for n in self._outputs]
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -332,14 +378,11 @@ def _device_of(leaves: Sequence[Node]) -> Device:
 def _find_plan(
     key: Hashable, outputs: Sequence[Node], leaves: Sequence[Node], device: Device
 ) -> _Plan:
-    full_key = (device.name, config.code_settings(), key)
+    full_key = (device, config.code_values(), key)
     plan = _plans.get(full_key)
     if plan is None:
         plan = _make_plan(outputs, leaves, device)
-        with _plans_lock:
-            _plans[full_key] = plan
-            while len(_plans) > _MOST_PLANS:
-                _plans.popitem(last=False)
+        _plans.put(full_key, plan)
     return plan
 
 
@@ -349,7 +392,7 @@ def _make_plan(outputs: Sequence[Node], leaves: Sequence[Node], device: Device) 
     fusion, lowered, compiled = compile_for(outputs, device.target)
     _report(outputs, fusion, compiled)
     executable, results = _assemble(fusion, lowered, compiled, placeholders, device)
-    return _Plan(fusion, lowered, executable, results)
+    return _Plan(fusion, lowered, executable, results, tuple(leaf.op for leaf in leaves))
 
 
 def compile_for(
@@ -365,18 +408,19 @@ def compile_for(
 def _without_data(leaf: Node) -> Node:
     if not isinstance(leaf.attrs, InputAttrs):
         return leaf
-    return make_node(leaf.op, (), replace(leaf.attrs, storage=Placeholder()), leaf.line)
+    return make_input(InputAttrs(Placeholder(), leaf.attrs.layout), leaf.line)
 
 
 def _simplify(outputs: Sequence[Node], target: Target) -> list[Node]:
     nodes = list(outputs)
     programs = target.num_units * _PROGRAMS_PER_UNIT[target.kind]
-    split = partial(split_reductions, num_programs=programs)
+    splits = (partial(split, num_programs=programs) for split in (split_scans, split_reductions))
     # fold_views again: cut axes are views
-    for run in (*GRAPH_PASSES, split, *GRAPH_PASSES):
+    passes: tuple[GraphPass, ...] = (*GRAPH_PASSES, *splits, *GRAPH_PASSES)
+    for run in passes:
         nodes = run(nodes)
         if config.current.verify:
-            verify_graph(nodes, getattr(run, "__name__", "split_reductions"))
+            verify_graph(nodes, getattr(run, "__name__", "splitting"))
     return nodes
 
 
@@ -401,6 +445,8 @@ def compile_block_program(program: Program, target: Target) -> CompiledKernel:
 def _passes_for(target: Target) -> Sequence[BlockPass]:
     if target.is_checked:
         return ()  # the interpreter takes what is printed
+    if config.current.numerics == "fast":
+        return FAST_GPU_PASSES if target.is_gpu else FAST_CPU_PASSES
     if target.is_emulated:
         return EMULATOR_PASSES
     return GPU_PASSES if target.is_gpu else CPU_PASSES
@@ -441,7 +487,7 @@ def _assemble(
 ) -> tuple[Executable, tuple[_Result, ...]]:
     """Number arrays, fill slot templates, find where every array is used last."""
     leaf_number = {leaf: i for i, leaf in enumerate(leaves)}
-    stored = list(dict.fromkeys(node for group in fusion.groups for node in group.stored))
+    stored = dict.fromkeys(node for group in fusion.groups for node in group.stored)
     # a constant that is a result has two numbers: the scalar passed in and the array it fills
     number = leaf_number | {node: len(leaves) + i for i, node in enumerate(stored)}
     storages = [find_storage(node, stored) for node in fusion.outputs]
@@ -453,7 +499,7 @@ def _assemble(
         zip(fusion.groups, lowered, compiled, strict=True)
     ):
         template, arrays, scalars = _fill_slots(low, number, leaf_number)
-        loaded = device.load(kernel.image, kernel.name, kernel.num_threads, kernel.shared_bytes)
+        loaded = devices.load(kernel, device)
         done = [n for n, last in last_use.items() if last == position and n >= len(leaves)]
         steps.append(
             Step(
@@ -469,7 +515,11 @@ def _assemble(
             )
         )
     results = tuple(
-        _Result(kept.index(number[s.base]), node.shape, node.dtype, s.strides, s.offset)
+        _Result(
+            kept.index(number[s.base]),
+            Layout(node.shape, node.dtype, s.strides, s.offset),
+            node.line,
+        )
         for node, s in zip(fusion.outputs, storages, strict=True)
         if s
     )
@@ -502,7 +552,12 @@ def _fill_slots(
             offset = argument.offset * argument.base.dtype.itemsize
             arrays.append(ArraySlot(position, number[argument.base], offset))
         elif isinstance(argument, ConstantArgument):
-            scalars.append(ScalarSlot(position, leaf_number[argument.node]))
+            if argument.node in leaf_number:
+                scalars.append(ScalarSlot(position, leaf_number[argument.node]))
+            else:
+                slots[position:] = pack_scalar(
+                    build.constant_value(argument.node), argument.node.dtype
+                )
         else:
             assert isinstance(argument, SizeArgument)
             slots[position:] = pack_scalar(argument.value, block_types.to_numpy(argument.type))

@@ -19,6 +19,7 @@ class SourceLine(NamedTuple):
         return f"{self.file}:{self.line}"
 
 
+_new = tuple.__new__  # thrice as fast as calling the class
 UNKNOWN = SourceLine("<unknown>", 0)
 
 
@@ -31,6 +32,6 @@ def user_line(skip: int = 1) -> SourceLine:
     while frame is not None:
         file = frame.f_code.co_filename
         if not file.startswith(_PACKAGE):
-            return SourceLine(file, frame.f_lineno)
+            return _new(SourceLine, (file, frame.f_lineno))
         frame = frame.f_back  # type: ignore[assignment]
     return UNKNOWN

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+_PORTABLE_CLUSTER = 8  # CTAs of the largest cluster that every GPU with clusters runs
+
 
 @dataclass(frozen=True)
 class Target:
@@ -12,8 +14,9 @@ class Target:
     kind: "cpu" or "cuda". arch: LLVM's CPU name, or "sm_90a" and the like. features: LLVM feature
     string. vector_bytes: widest vector register (CPU) or widest access of a thread (GPU).
     num_units: cores or multiprocessors that work at once. shared_bytes: scratch memory of a
-    program. is_emulated: a GPU whose threads the host plays. is_checked: a CPU that runs block
-    programs in the interpreter, which checks every access.
+    program. max_threads: of a CTA. max_ctas: of a cluster, 1 where there are none. is_emulated: a
+    GPU whose threads the host plays. is_checked: a CPU that runs block programs in the interpreter,
+    which checks every access.
     """
 
     kind: str
@@ -26,6 +29,7 @@ class Target:
     max_threads: int = field(default=1)
     is_emulated: bool = False
     is_checked: bool = False
+    max_ctas: int = 1
 
     @property
     def is_gpu(self) -> bool:
@@ -35,4 +39,6 @@ class Target:
 def cuda_target(arch: str, num_units: int = 132) -> Target:
     """Target of an NVIDIA GPU; `arch` like "sm_80" or "sm_90a"."""
     shared = {"sm_80": 163, "sm_86": 99, "sm_89": 99}.get(arch, 227)
-    return Target("cuda", arch, "", 16, 32, num_units, shared * 1024, 1024)
+    has_clusters = int("".join(filter(str.isdigit, arch))) >= 90
+    max_ctas = _PORTABLE_CLUSTER if has_clusters else 1
+    return Target("cuda", arch, "", 16, 32, num_units, shared * 1024, 1024, max_ctas=max_ctas)

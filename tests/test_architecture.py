@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent / "lazyblock"
 
 GROUND_FLOOR = ["config", "dtypes", "errors", "events", "lazy_imports"]
-GROUND_FLOOR += ["shapes", "source", "target", "version"]
+GROUND_FLOOR += ["recently_used", "shapes", "source", "target", "version"]
 STAGES = ["backend", "fusion", "graph", "language", "tiler", "tracer"]
 LISTENERS = ["inspect", "interop"]  # nobody imports them
 BLOCK_IR = ["tiler.ir", "tiler.ops", "tiler.types", "tiler.printer"]

@@ -41,6 +41,16 @@ def test_every_thread_starts_from_the_environment():
     assert run.stdout.strip() == "[(False, 3)]"
 
 
+def test_values_that_a_setting_cannot_have_are_refused():
+    words = "numerics is 'sloppy', expected 'strict' or 'fast'"
+    with pytest.raises(ValueRangeError, match=words), config.scope(numerics="sloppy"):
+        pass
+    environment = {**os.environ, "LAZYBLOCK_NUMERICS": "quick"}
+    command = [sys.executable, "-c", "import lazyblock"]
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert "LAZYBLOCK_NUMERICS is 'quick', expected 'strict' or 'fast'" in run.stderr
+
+
 def test_unknown_settings_are_refused():
     with pytest.raises(ValueRangeError, match="There is no setting 'fuze'"), config.scope(fuze=1):
         pass

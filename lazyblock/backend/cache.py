@@ -1,9 +1,9 @@
-"""Compiled kernels in memory and on disk.
+"""Compiled kernels in memory and on disk, and what a GPU's driver made of them.
 
-The disk holds one file per kernel: a magic line, the key, a checksum, then JSON metadata and the
-image. Files are written under another name and renamed, so readers see whole files only; whatever
-cannot be read (missing, torn, of another version) is a miss. A directory that cannot be written is
-reported once and then left alone.
+The disk holds one file per kernel or image: a magic line, a checksum, then JSON metadata with the
+key, and the image. Files are written under another name and renamed, so readers see whole files
+only; whatever cannot be read (missing, torn, of another version) is a miss. A directory that cannot
+be written is reported once and then left alone.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import threading
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from lazyblock import config
 from lazyblock.backend.kernel import CompiledKernel
@@ -53,10 +53,10 @@ def find_or_compile(key: str, compile: Callable[[], CompiledKernel]) -> Compiled
         kernel = _memory.get(key)
         found = "memory"
         if kernel is None:
-            kernel, found = _read(key), "disk"
+            kernel, found = _read_kernel(key), "disk"
         if kernel is None:
             kernel, found = compile(), "none"
-            _write(key, kernel)
+            _write_kernel(key, kernel)
         _memory[key] = kernel
     emit(CacheLookup(kernel.name, found))
     return kernel
@@ -75,7 +75,64 @@ def directory() -> Path:
     return Path(base) / "lazyblock"
 
 
-def _read(key: str) -> CompiledKernel | None:
+class Image(NamedTuple):
+    """Machine code that a device's own compiler made of a kernel, and what that said."""
+
+    data: bytes
+    log: str
+
+
+def find_image(key: str) -> Image | None:
+    """The machine code kept on disk under a content hash; None if there is none."""
+    try:
+        found = _read(key)
+        return Image(found[1], found[0]["log"]) if found else None
+    except KeyError:
+        return None
+
+
+def keep_image(key: str, image: Image) -> None:
+    """Keep machine code on disk."""
+    _write(key, {"log": image.log}, image.data)
+
+
+def _read_kernel(key: str) -> CompiledKernel | None:
+    try:
+        found = _read(key)
+        return _make_kernel(key, *found) if found else None
+    except (KeyError, TypeError):  # TypeError: a target of other fields
+        return None
+
+
+def _make_kernel(key: str, metadata: dict[str, Any], image: bytes) -> CompiledKernel:
+    return CompiledKernel(
+        metadata["name"],
+        Target(**metadata["target"]),
+        key,
+        image,
+        metadata["stages"],
+        metadata["num_threads"],
+        metadata["shared_bytes"],
+        metadata["num_ctas"],
+    )
+
+
+def _write_kernel(key: str, kernel: CompiledKernel) -> None:
+    metadata = {
+        "name": kernel.name,
+        "target": vars(kernel.target),
+        "stages": kernel.stages,
+        "num_threads": kernel.num_threads,
+        "shared_bytes": kernel.shared_bytes,
+        "num_ctas": kernel.num_ctas,
+    }
+    _write(key, metadata, kernel.image)
+
+
+# --- the directory ---
+
+
+def _read(key: str) -> tuple[dict[str, Any], bytes] | None:
     if not config.current.cache:
         return None
     folder = directory()
@@ -83,14 +140,14 @@ def _read(key: str) -> CompiledKernel | None:
     try:
         data = path.read_bytes()
         _check_owner(folder)
-        kernel = _decode(key, data)
+        found = _decode(key, data)
         os.utime(path)  # eviction drops what was used longest ago
     except (OSError, ValueError, KeyError):
         return None
-    return kernel
+    return found
 
 
-def _write(key: str, kernel: CompiledKernel) -> None:
+def _write(key: str, metadata: dict[str, Any], image: bytes) -> None:
     if not config.current.cache:
         return
     folder = directory()
@@ -100,7 +157,7 @@ def _write(key: str, kernel: CompiledKernel) -> None:
         handle, name = tempfile.mkstemp(dir=folder, prefix=".", suffix=".part")
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(_encode(key, kernel))
+                file.write(_encode(key, metadata, image))
             os.replace(name, folder / (key + _SUFFIX))
         except OSError:
             os.unlink(name)
@@ -148,21 +205,13 @@ def _evict(folder: Path) -> None:
 # --- one file ---
 
 
-def _encode(key: str, kernel: CompiledKernel) -> bytes:
-    metadata = {
-        "key": key,
-        "name": kernel.name,
-        "target": vars(kernel.target),
-        "stages": kernel.stages,
-        "num_threads": kernel.num_threads,
-        "shared_bytes": kernel.shared_bytes,
-    }
-    text = json.dumps(metadata).encode()
-    body = len(text).to_bytes(8, "little") + text + kernel.image
+def _encode(key: str, metadata: dict[str, Any], image: bytes) -> bytes:
+    text = json.dumps(metadata | {"key": key}).encode()
+    body = len(text).to_bytes(8, "little") + text + image
     return _MAGIC + hashlib.sha256(body).digest() + body
 
 
-def _decode(key: str, data: bytes) -> CompiledKernel:
+def _decode(key: str, data: bytes) -> tuple[dict[str, Any], bytes]:
     """Raises: ValueError or KeyError for anything but a whole file of this key."""
     start = len(_MAGIC) + 32
     body = data[start:]
@@ -172,15 +221,7 @@ def _decode(key: str, data: bytes) -> CompiledKernel:
     metadata: dict[str, Any] = json.loads(body[8 : 8 + size])
     if metadata["key"] != key:
         raise ValueError("file of another key")
-    return CompiledKernel(
-        metadata["name"],
-        Target(**metadata["target"]),
-        key,
-        body[8 + size :],
-        metadata["stages"],
-        metadata["num_threads"],
-        metadata["shared_bytes"],
-    )
+    return metadata, body[8 + size :]
 
 
 def _sources() -> str:

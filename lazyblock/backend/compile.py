@@ -6,7 +6,7 @@ from lazyblock import config
 from lazyblock.backend.kernel import CompiledKernel
 from lazyblock.backend.llvm.emulated import EMULATED_LEVEL, emit_emulated
 from lazyblock.backend.llvm.host import emit_host
-from lazyblock.backend.llvm.nvptx import emit_nvptx
+from lazyblock.backend.llvm.nvptx import NvptxKernel, emit_nvptx
 from lazyblock.backend.llvm.optimize import host_target, llvm_version, to_object
 from lazyblock.backend.llvm.ptx import to_ptx
 from lazyblock.backend.runtime.checked import make_image
@@ -32,9 +32,7 @@ def compile_program(program: Program, target: Target, key: str, block_text: str)
         emitted = emit_emulated(program, target)
         image, _ = to_object(emitted.llvm, host_target(), EMULATED_LEVEL)
         stages = {"block": block_text, "llvm": emitted.llvm}
-        return CompiledKernel(
-            program.name, target, key, image, stages, emitted.num_threads, emitted.shared_bytes
-        )
+        return _launchable(program, target, key, image, stages, emitted)
     if target.is_gpu:
         if config.current.sanitize:
             hint = "move the arrays with lb.asarray(x, device='cpu')."
@@ -43,10 +41,21 @@ def compile_program(program: Program, target: Target, key: str, block_text: str)
         ptx = to_ptx(emitted.llvm, target)
         stages = {"block": block_text, "llvm": emitted.llvm, "ptx": ptx}
         image = ptx.encode() + b"\0"
-        return CompiledKernel(
-            program.name, target, key, image, stages, emitted.num_threads, emitted.shared_bytes
-        )
+        return _launchable(program, target, key, image, stages, emitted)
     llvm_text = emit_host(program, target)
     image, assembly = to_object(llvm_text, target)
     stages = {"block": block_text, "llvm": llvm_text, "asm": assembly}
     return CompiledKernel(program.name, target, key, image, stages)
+
+
+def _launchable(
+    program: Program,
+    target: Target,
+    key: str,
+    image: bytes,
+    stages: dict[str, str],
+    emitted: NvptxKernel,
+) -> CompiledKernel:
+    """A kernel with the frame that its threads run in."""
+    frame = emitted.num_threads, emitted.shared_bytes, emitted.num_ctas
+    return CompiledKernel(program.name, target, key, image, stages, *frame)

@@ -1,4 +1,7 @@
-"""Devices by name, each made once: "cpu", "cuda" (= "cuda:0"), "cuda:1", "emulated:sm_90a"..."""
+"""Devices by name, each made once: "cpu", "cuda" (= "cuda:0"), "cuda:1", "emulated:sm_90a"...
+
+And the kernels loaded on them.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,16 @@ from typing import Any
 import numpy.typing as npt
 
 from lazyblock import config
+from lazyblock.backend.kernel import CompiledKernel
 from lazyblock.backend.runtime import cpu, cuda, emulated
-from lazyblock.backend.runtime.device import Buffer, Device
+from lazyblock.backend.runtime.device import Buffer, Device, LoadedKernel
 from lazyblock.errors import DeviceError
+from lazyblock.recently_used import RecentlyUsed
+
+_MOST_LOADED = 4096
 
 _devices: dict[str, Device] = {}
+_loaded: RecentlyUsed[tuple[Device, str], LoadedKernel] = RecentlyUsed(_MOST_LOADED)
 _lock = threading.Lock()
 
 
@@ -37,8 +45,7 @@ def _open(name: str) -> Device:
     if name == "cpu":
         return cpu.CpuDevice()
     if kind == "cuda" and (number.isdecimal() or not number):
-        full_name = f"cuda:{number or 0}"
-        return _devices.get(full_name) or _open_cuda(int(number or 0))
+        return cuda.get_device(int(number) if number else None)
     if kind == "emulated" and number in emulated.ARCHITECTURES:
         return emulated.EmulatedDevice(number)
     names = ["'cpu'", "'cuda'", *(f"'emulated:{arch}'" for arch in emulated.ARCHITECTURES)]
@@ -46,13 +53,14 @@ def _open(name: str) -> Device:
     raise DeviceError(f"There is no device '{name}'.", hint=hint)
 
 
-def _open_cuda(number: int) -> Device:
-    if not cuda.is_available():
-        raise DeviceError(f"There is no device 'cuda:{number}': {cuda.describe_missing()}.")
-    found = cuda.cuda_devices()
-    if number >= len(found):
-        raise DeviceError(f"There is no device 'cuda:{number}', only {len(found)} GPUs.")
-    return found[number]
+def load(kernel: CompiledKernel, device: Device) -> LoadedKernel:
+    """The kernel ready to launch; loaded once, whatever number of plans uses it."""
+    loaded = _loaded.get((device, kernel.key))
+    if loaded is None:
+        frame = kernel.num_threads, kernel.shared_bytes, kernel.num_ctas
+        loaded = device.load(kernel.image, kernel.name, *frame)
+        _loaded.put((device, kernel.key), loaded)
+    return loaded
 
 
 def alias_host(array: npt.NDArray[Any]) -> Buffer:

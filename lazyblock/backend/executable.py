@@ -1,17 +1,23 @@
 """A plan made runnable: kernels loaded on a device, launched in order with prepared arguments.
 
 Knows memory and slots, not graphs: arrays are numbered. Numbers 0..n-1 are the leaves the caller
-passes in; the rest are allocated here, freed after their last use unless they are results.
+passes in; the rest are allocated here, freed after their last use unless they are results. What the
+host does is written as Python text: interpreting steps would take longer than launching them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import struct
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from lazyblock.backend.kernel import CompiledKernel
-from lazyblock.backend.runtime.device import Buffer, Device, Grid, LoadedKernel, pack_pointer
-from lazyblock.events import KernelLaunch, emit, is_observed
+from lazyblock.backend.runtime.device import Device, Grid, LoadedKernel
+from lazyblock.events import KernelLaunch, emit, listeners
+
+_FILE = os.path.join(os.path.dirname(__file__), "<plan>")  # ours, to who looks for the user's line
 
 
 @dataclass(frozen=True)
@@ -55,26 +61,56 @@ class Executable:
     num_arrays: int
     results: tuple[int, ...]
 
-    def run(self, leaves: Sequence[Buffer | bytes]) -> list[Buffer]:
-        """Launch everything; leaves are buffers or the 8 slot bytes of a scalar. Asynchronous."""
-        arrays: list[Buffer | bytes | None] = [*leaves, *[None] * (self.num_arrays - len(leaves))]
-        device = self.device
-        for step in self.steps:
-            for number, nbytes in step.allocates:
-                arrays[number] = device.allocate(nbytes)
-            if step.work:
-                self._launch(step, arrays)
-            for number in step.frees:
-                arrays[number] = None
-        return [arrays[number] for number in self.results]  # type: ignore[misc]
+    def make_function(
+        self,
+        parameter: str,
+        leaves: Sequence[str],
+        make_results: Callable[[list[str]], Sequence[str]],
+        names: dict[str, Any],
+    ) -> Callable[[Any], list[Any]]:
+        """A function that launches everything; asynchronous.
 
-    def _launch(self, step: Step, arrays: Sequence[Buffer | bytes | None]) -> None:
-        slots = bytearray(step.template)
-        for slot in step.arrays:
-            address = arrays[slot.array].pointer + slot.offset_bytes  # type: ignore[union-attr]
-            slots[slot.position : slot.position + 8] = pack_pointer(address)
-        for scalar in step.scalars:
-            slots[scalar.position : scalar.position + 8] = arrays[scalar.leaf]  # type: ignore[assignment]
-        self.device.launch(step.loaded, step.grid, slots, step.work)
-        if is_observed():
-            emit(KernelLaunch(step.kernel.name, step.grid, str(self.device)))
+        Parameters: the name of its one parameter; texts of the leaves, each a buffer or, for a
+        scalar, the number in its slot; make_results, from texts of the result buffers to texts of
+        what is returned; what the names in these texts mean.
+        """
+        names = {**names, **self._names(), "tell": self._tell, "listeners": listeners}
+        lines = [f"def run({parameter}):"]
+        lines += [f"a{number} = {text}" for number, text in enumerate(leaves)]
+        for number, step in enumerate(self.steps):
+            lines += [f"a{array} = allocate{array}()" for array, _ in step.allocates]
+            if step.work:
+                lines.append(f"launch{number}(pack{number}({', '.join(_slots(step))}))")
+            lines += [f"a{array} = None" for array in step.frees]
+        lines.append("if listeners: tell()")
+        results = make_results([f"a{number}" for number in self.results])
+        lines.append(f"return [{', '.join(results)}]")
+        exec(compile("\n    ".join(lines), _FILE, "exec"), names)
+        function: Callable[[Any], list[Any]] = names["run"]
+        return function
+
+    def _names(self) -> dict[str, Any]:
+        names: dict[str, Any] = {}
+        for number, step in enumerate(self.steps):
+            for array, nbytes in step.allocates:
+                names[f"allocate{array}"] = self.device.allocator(nbytes)
+            if step.work:
+                names[f"launch{number}"] = self.device.bind(step.loaded, step.grid, step.work)
+                names[f"pack{number}"] = struct.Struct(f"<{len(step.template) // 8}Q").pack
+        return names
+
+    def _tell(self) -> None:
+        for step in self.steps:
+            if step.work:
+                emit(KernelLaunch(step.kernel.name, step.grid, str(self.device)))
+
+
+def _slots(step: Step) -> list[str]:
+    """What stands in the slots of a launch, each an unsigned number of 64 bits."""
+    texts = [str(value) for (value,) in struct.iter_unpack("<Q", step.template)]
+    for slot in step.arrays:
+        offset = f" + {slot.offset_bytes}" if slot.offset_bytes else ""
+        texts[slot.position // 8] = f"a{slot.array}.pointer{offset}"
+    for scalar in step.scalars:
+        texts[scalar.position // 8] = f"a{scalar.leaf}"
+    return texts

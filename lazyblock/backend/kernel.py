@@ -11,7 +11,8 @@ from lazyblock.target import Target
 class CompiledKernel:
     """What compiling a block program gives. `image` is what a device loads.
 
-    stages: texts by name: "block", "llvm", and "asm" (CPU) or "ptx" (GPU).
+    stages: texts by name: "block", "llvm", and "asm" (CPU) or "ptx" (GPU). num_ctas: of a cluster,
+    which runs one instance; num_threads and shared_bytes are those of a CTA.
     """
 
     name: str
@@ -21,3 +22,4 @@ class CompiledKernel:
     stages: dict[str, str] = field(repr=False, hash=False)
     num_threads: int = 1
     shared_bytes: int = 0
+    num_ctas: int = 1

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from lazyblock.fusion.plan import IterationSpace, Reason
 from lazyblock.fusion.reads import walk_reads
 from lazyblock.graph import index_map
-from lazyblock.graph.attrs import ReduceAttrs
+from lazyblock.graph.attrs import ReduceAttrs, ScanAttrs
 from lazyblock.graph.index_map import IndexMap
 from lazyblock.graph.node import Node
 
@@ -20,9 +20,11 @@ def placements(node: Node, space: IterationSpace) -> Iterator[IndexMap]:
         if operand.shape == space.shape and node.attrs.axes == space.reduced:
             yield index_map.from_axes(space.kept, rank).normalized(space.shape, node.shape)
         return
+    if isinstance(node.attrs, ScanAttrs) and space.reduced != (node.attrs.axis,):
+        return
     if node.shape == space.shape:
         yield index_map.identity(rank).normalized(space.shape, node.shape)
-    if not space.reduced:
+    if not space.reduced or isinstance(node.attrs, ScanAttrs):
         return
     kept = tuple(space.shape[axis] for axis in space.kept)
     unit = tuple(1 if axis in space.reduced else n for axis, n in enumerate(space.shape))

@@ -19,7 +19,7 @@ class Form(enum.Enum):
     """How a group's kernel walks its space."""
 
     MAP = "map"  # every element by itself; any number of outputs
-    ROWS = "rows"  # chains of reductions over the same axes, elementwise work around them
+    ROWS = "rows"  # chains of reductions and scans along the same axes, elementwise work around
 
 
 class Reason(enum.Enum):
@@ -28,6 +28,7 @@ class Reason(enum.Enum):
     FUSED = "fused"
     SHAPE = "iterates over another shape"
     AXES = "reduces other axes"
+    DIRECTION = "scans in the other direction"
     POSITION = "reads a reduction at other positions than its own row"
     RESHAPE = "needs its operand in memory, in C order"
     ORDER = "the group runs before an operand is ready"
@@ -51,7 +52,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class IterationSpace:
-    """A shape to walk and the axes (sorted) that reductions run over."""
+    """A shape to walk and the axes (sorted) that reductions and scans run over."""
 
     shape: Shape
     reduced: tuple[int, ...] = ()

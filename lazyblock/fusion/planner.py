@@ -1,7 +1,7 @@
 """The search for fusion groups: graph -> FusionPlan.
 
-1. Choose roots: outputs, reductions, operands of reshapes, and cuts where a kernel would grow too
-   large. Everything else is computed where it is needed.
+1. Choose roots: outputs, reductions, scans, operands of reshapes, and cuts where a kernel would
+   grow too large. Everything else is computed where it is needed.
 2. Give each root, operands first, to the latest group it can join, else to a new one. A group runs
    after every group made before it, so joining no group older than an operand's keeps the plan
    acyclic without searching.
@@ -21,7 +21,7 @@ from lazyblock.fusion.legality import check_placement, placements
 from lazyblock.fusion.plan import FusionGroup, FusionPlan, IterationSpace, Reason, Verdict
 from lazyblock.fusion.reads import operand_maps, walk_reads
 from lazyblock.fusion.storage import find_storage, needed_in_memory
-from lazyblock.graph.attrs import ReduceAttrs
+from lazyblock.graph.attrs import ReduceAttrs, ScanAttrs
 from lazyblock.graph.index_map import IndexMap, identity
 from lazyblock.graph.node import Node
 from lazyblock.graph.ops import CATEGORY, Category, Op
@@ -29,6 +29,7 @@ from lazyblock.graph.traverse import topological
 from lazyblock.shapes import Shape
 
 _MOST_ROUNDS = 4  # of finding values worth storing
+_WALKING = (Category.REDUCTION, Category.SCAN)  # of ops that walk whole rows
 _SIBLINGS_TRIED = 4  # groups over the same shape that an independent root is offered to
 
 
@@ -41,6 +42,11 @@ class _OpenGroup:
     members: dict[Node, IndexMap] = field(default_factory=dict)
     reads: set[Node] = field(default_factory=set)
     code_size: int = 0
+
+    def turns(self, node: Node) -> bool:
+        """Whether `node` is a scan that walks against one of the group."""
+        scans = (m.attrs for m in (node, *self.members) if isinstance(m.attrs, ScanAttrs))
+        return isinstance(node.attrs, ScanAttrs) and len({scan.reverse for scan in scans}) > 1
 
 
 def plan_fusion(outputs: Sequence[Node]) -> FusionPlan:
@@ -59,7 +65,7 @@ def plan_fusion(outputs: Sequence[Node]) -> FusionPlan:
 
 def _choose_roots(outputs: Sequence[Node], order: Sequence[Node]) -> set[Node]:
     """Nodes that are computed for their own sake."""
-    roots = {node for node in order if CATEGORY[node.op] is Category.REDUCTION}
+    roots = {node for node in order if CATEGORY[node.op] in _WALKING}
     if not config.current.fuse:
         roots.update(node for node in order if CATEGORY[node.op] is Category.ELEMENTWISE)
     reshapes = [node for node in order if node.op is Op.RESHAPE]
@@ -215,6 +221,8 @@ class _Search:
                 return Reason.SHAPE
             if space.reduced not in ((), own.reduced):
                 return Reason.AXES
+            if group.turns(node):
+                return Reason.DIRECTION
             space = own  # a map group becomes a rows group
         if self._would_be_too_large(node, group, reads):
             return Reason.SIZE
@@ -308,4 +316,6 @@ def own_space(node: Node) -> IterationSpace:
     """The space `node` iterates over when it starts a group."""
     if isinstance(node.attrs, ReduceAttrs):
         return IterationSpace(node.inputs[0].shape, node.attrs.axes)
+    if isinstance(node.attrs, ScanAttrs):
+        return IterationSpace(node.shape, (node.attrs.axis,))
     return IterationSpace(node.shape)

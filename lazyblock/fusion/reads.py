@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from lazyblock.fusion.plan import IterationSpace
 from lazyblock.graph import index_map
-from lazyblock.graph.attrs import ReduceAttrs, ViewAttrs
+from lazyblock.graph.attrs import ReduceAttrs, ScanAttrs, ViewAttrs
 from lazyblock.graph.index_map import IndexMap
 from lazyblock.graph.node import Node
 from lazyblock.graph.ops import Op
@@ -15,9 +15,11 @@ Read = tuple[Node, IndexMap]
 
 
 def operand_maps(node: Node, map: IndexMap, shape: tuple[int, ...]) -> Iterator[Read]:
-    """The reads that computing an inlined `node` at `map` needs, as maps from the space `shape`."""
-    for operand in node.inputs:
-        if node.op is Op.VIEW:
+    """The reads that computing `node` at `map` needs, as maps from the space `shape`."""
+    for number, operand in enumerate(node.inputs):
+        if isinstance(node.attrs, ScanAttrs) and number:
+            composed = map.without(node.attrs.axis)
+        elif node.op is Op.VIEW:
             assert isinstance(node.attrs, ViewAttrs)
             composed = node.attrs.map.compose(map)
         elif operand.shape == ():

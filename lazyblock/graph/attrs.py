@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
 
 from lazyblock.dtypes import DType
 from lazyblock.graph.index_map import IndexMap
@@ -36,38 +36,50 @@ class NoAttrs:
     """Of ops without settings; there is one, `NO_ATTRS`."""
 
 
-@dataclass(frozen=True, slots=True)
-class InputAttrs:
-    """Elements in memory: strides and offset count elements. Equal only for the same storage."""
+class Layout(NamedTuple):
+    """How elements lie in memory, and what a plan depends on; strides and offset count elements."""
 
-    storage: Storage = field(hash=False)
     shape: Shape
     dtype: DType
     strides: Strides
-    offset: int = 0
+    offset: int
 
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, InputAttrs)
-            and self.storage is other.storage
-            and self.layout == other.layout
-        )
 
-    def __hash__(self) -> int:
-        return hash((id(self.storage), self.shape, self.offset))
+@dataclass(slots=True, eq=False)  # not frozen: that makes making one thrice as slow
+class InputAttrs:
+    """Elements in memory. maker: what computed them, for who looks at them (None: nothing did)."""
+
+    storage: Storage
+    layout: Layout
+    maker: Any = None
 
     @property
-    def layout(self) -> tuple[Shape, DType, Strides, int]:
-        """All but the storage: what a plan depends on."""
-        return self.shape, self.dtype, self.strides, self.offset
+    def shape(self) -> Shape:
+        return self.layout.shape
+
+    @property
+    def dtype(self) -> DType:
+        return self.layout.dtype
+
+    @property
+    def strides(self) -> Strides:
+        return self.layout.strides
+
+    @property
+    def offset(self) -> int:
+        return self.layout.offset
 
 
 @dataclass(frozen=True, slots=True)
 class ConstantAttrs:
-    """A number as the bytes of its dtype, so that -0.0 and NaNs stay themselves."""
+    """A number as the bytes of its dtype, so that -0.0 and NaNs stay themselves.
+
+    is_fixed: it belongs to the expression, as a shape does; else it may differ from call to call.
+    """
 
     data: bytes
     dtype: DType
+    is_fixed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +92,14 @@ class IotaAttrs:
 
 @dataclass(frozen=True, slots=True)
 class ViewAttrs:
-    """An affine index map and the shape it is read over."""
+    """An affine index map and the shape it is read over.
+
+    may_leave: the map may lead outside the operand; elements there have any value.
+    """
 
     map: IndexMap
     shape: Shape
+    may_leave: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +124,15 @@ class ReduceAttrs:
     axes: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class ScanAttrs:
+    """reverse: every element combines with those behind it, the last one first."""
+
+    kind: ReduceKind
+    axis: int
+    reverse: bool = False
+
+
 Attrs = (
     NoAttrs
     | InputAttrs
@@ -117,6 +142,7 @@ Attrs = (
     | ReshapeAttrs
     | CastAttrs
     | ReduceAttrs
+    | ScanAttrs
 )
 
 NO_ATTRS = NoAttrs()

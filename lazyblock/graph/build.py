@@ -20,15 +20,20 @@ from lazyblock.graph.attrs import (
     ConstantAttrs,
     InputAttrs,
     IotaAttrs,
+    Layout,
     ReduceAttrs,
     ReshapeAttrs,
+    ScanAttrs,
     Storage,
     ViewAttrs,
 )
 from lazyblock.graph.index_map import IndexMap
-from lazyblock.graph.node import Node, make_node
+from lazyblock.graph.node import Node, make_input, make_node
 from lazyblock.graph.ops import Op, ReduceKind
 from lazyblock.shapes import Shape, Strides, broadcast_shapes, contiguous_strides
+from lazyblock.source import user_line
+
+_OWN_FRAMES = 2  # user_line and a constructor
 
 
 def input_array(
@@ -36,12 +41,19 @@ def input_array(
 ) -> Node:
     """An array in memory; strides (default C order) and offset count elements."""
     strides = contiguous_strides(shape) if strides is None else strides
-    return make_node(Op.INPUT, (), InputAttrs(storage, shape, dtype, strides, offset))
+    layout = Layout(shape, dtype, strides, offset)
+    return make_input(InputAttrs(storage, layout), user_line(_OWN_FRAMES))
 
 
 def constant(value: Any, dtype: DType) -> Node:
-    """One number, shape ()."""
+    """One number, shape (). A plan is made for any value of it."""
     return make_node(Op.CONSTANT, (), ConstantAttrs(np.asarray(value, dtype).tobytes(), dtype))
+
+
+def fixed(value: Any, dtype: DType) -> Node:
+    """A number that the plan may rely on: all constants that passes make are of this kind."""
+    attrs = ConstantAttrs(np.asarray(value, dtype).tobytes(), dtype, is_fixed=True)
+    return make_node(Op.CONSTANT, (), attrs)
 
 
 def iota(size: int, dtype: DType) -> Node:
@@ -54,11 +66,55 @@ def cast(node: Node, dtype: DType) -> Node:
     return node if node.dtype == dtype else make_node(Op.CAST, (node,), CastAttrs(dtype))
 
 
-def view(node: Node, map: IndexMap, shape: Shape) -> Node:
-    """result[i] = node[map(i)] for i in `shape`; every index must fall inside `node`."""
+def view(node: Node, map: IndexMap, shape: Shape, may_leave: bool = False) -> Node:
+    """result[i] = node[map(i)] for i in `shape`.
+
+    Every index must fall inside `node`, unless it `may_leave`: then the value is any.
+    """
     if shape == node.shape and map.is_identity:
         return node
-    return make_node(Op.VIEW, (node,), ViewAttrs(map.normalized(shape, node.shape), shape))
+    attrs = ViewAttrs(map.normalized(shape, node.shape), shape, may_leave)
+    return make_node(Op.VIEW, (node,), attrs)
+
+
+def pad(node: Node, axis: int, before: int, after: int, value: Any) -> Node:
+    """Lengthen an axis at both ends by elements of `value`."""
+    extent = node.shape[axis]
+    if not before and not after:
+        return node
+    shape = (*node.shape[:axis], before + extent + after, *node.shape[axis + 1 :])
+    fill = fixed(value, node.dtype)
+    if 0 in node.shape:
+        return broadcast_to(fill, shape)
+    starts = [-before if d == axis else 0 for d in range(node.ndim)]
+    moved = view(node, index_map.slices(starts, [1] * node.ndim), shape, may_leave=True)
+    place = positions(shape, axis)
+    if before:
+        moved = where(elementwise(Op.LESS, place, fixed(before, dtypes.int64)), fill, moved)
+    if after:
+        end = fixed(before + extent, dtypes.int64)
+        moved = where(elementwise(Op.GREATER_EQUAL, place, end), fill, moved)
+    return moved
+
+
+def cut(node: Node, axis: int, piece: int) -> Node:
+    """Cut an axis into equal pieces: two axes, the number of a piece and the place in it."""
+    extent = node.shape[axis]
+    shape = (*node.shape[:axis], extent // piece, piece, *node.shape[axis + 1 :])
+    rows = []
+    for d in range(node.ndim):
+        row = [0] * len(shape)
+        row[d if d <= axis else d + 1] = 1
+        if d == axis:
+            row[axis], row[axis + 1] = piece, 1
+        rows.append(tuple(row))
+    return view(node, IndexMap((0,) * node.ndim, tuple(rows), len(shape)), shape)
+
+
+def positions(shape: Shape, axis: int) -> Node:
+    """The index along `axis` of every element."""
+    line = iota(shape[axis], dtypes.int64)
+    return view(line, index_map.from_axes([axis], len(shape)), shape)
 
 
 def reshape(node: Node, shape: Shape) -> Node:
@@ -98,7 +154,13 @@ def squeeze(node: Node, positions: Sequence[int]) -> Node:
 
 def elementwise(op: Op, *operands: Node) -> Node:
     """Apply an elementwise op. Raises: ShapeError, DTypeError."""
-    return make_node(op, _broadcast(op, operands), NO_ATTRS)
+    shape: Shape = ()
+    for node in operands:
+        if node.shape and node.shape != shape:
+            if shape:
+                return make_node(op, _broadcast(op, operands), NO_ATTRS)
+            shape = node.shape
+    return make_node(op, operands, NO_ATTRS)
 
 
 def where(condition: Node, on_true: Node, on_false: Node) -> Node:
@@ -118,10 +180,18 @@ def reduce_keepdims(kind: ReduceKind, operand: Node, axes: tuple[int, ...]) -> N
     return expand_dims(reduce(kind, operand, axes), axes)
 
 
+def scan(
+    kind: ReduceKind, operand: Node, axis: int, reverse: bool = False, start: Node | None = None
+) -> Node:
+    """Combine every element with all before it along `axis` (reverse: with all behind it).
+
+    start: what every row starts from, without the axis.
+    """
+    inputs = (operand,) if start is None else (operand, start)
+    return make_node(Op.SCAN, inputs, ScanAttrs(kind, axis, reverse))
+
+
 def _broadcast(op: Op, operands: tuple[Node, ...]) -> tuple[Node, ...]:
-    wide = [node.shape for node in operands if node.shape]
-    if not wide or wide.count(wide[0]) == len(wide):
-        return operands
     shape = broadcast_shapes(*(node.shape for node in operands), operation=op.value)
     return tuple(node if node.shape == () else broadcast_to(node, shape) for node in operands)
 

@@ -8,30 +8,44 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from lazyblock.graph.attrs import InputAttrs
+from lazyblock.graph.attrs import ConstantAttrs
 from lazyblock.graph.node import Node
 from lazyblock.graph.ops import Op
-from lazyblock.graph.traverse import topological
 
 
 def fingerprint(outputs: Sequence[Node]) -> tuple[Hashable, list[Node]]:
-    """Give the key of an expression and its leaves (inputs and constants) in order of first use.
+    """Give the key of an expression and its leaves (inputs, numbers) in order of first use.
 
-    Takes time linear in the graph.
+    Takes time linear in the graph: `traverse.topological`, written out for speed.
     """
     position: dict[Node, int] = {}
     leaves: list[Node] = []
     entries: list[Hashable] = []
-    for node in topological(outputs):
-        position[node] = len(position)
-        if node.op is Op.INPUT:
-            assert isinstance(node.attrs, InputAttrs)
+    find = position.__getitem__
+    stack = list(reversed(outputs))
+    while stack:
+        node = stack[-1]
+        if node in position:
+            stack.pop()
+            continue
+        inputs = node.inputs
+        if inputs:
+            depth = len(stack)
+            for operand in reversed(inputs):
+                if operand not in position:
+                    stack.append(operand)
+            if len(stack) > depth:
+                continue
+            entries.append((node.op, node.attrs, *map(find, inputs)))
+        elif node.op is Op.INPUT:
             leaves.append(node)
-            entries.append(node.attrs.layout)
-        elif node.op is Op.CONSTANT:
+            entries.append(node.attrs.layout)  # type: ignore[union-attr]
+        elif isinstance(node.attrs, ConstantAttrs) and not node.attrs.is_fixed:
             leaves.append(node)
             entries.append(node.dtype)
         else:
-            entries.append((node.op, node.attrs, *[position[operand] for operand in node.inputs]))
-    entries.append(tuple(position[node] for node in outputs))
+            entries.append((node.op, node.attrs))
+        position[node] = len(position)
+        stack.pop()
+    entries.append(tuple(map(find, outputs)))
     return tuple(entries), leaves

@@ -62,6 +62,28 @@ class IndexMap:
         )
         return offset, tuple(columns)
 
+    def without(self, axis: int) -> IndexMap:
+        """The map to an operand that lacks `axis`."""
+        offsets = self.offsets[:axis] + self.offsets[axis + 1 :]
+        rows = self.coefficients[:axis] + self.coefficients[axis + 1 :]
+        return IndexMap(offsets, rows, self.rank)
+
+    def reach(self, shape: Shape) -> tuple[tuple[int, int], ...]:
+        """Lowest and highest operand index per operand axis, over the indices of `shape`."""
+        found = []
+        for offset, row in zip(self.offsets, self.coefficients, strict=True):
+            ends = [c * (n - 1) for c, n in zip(row, shape, strict=True)]
+            low, high = (sum(e for e in ends if (e > 0) == up) for up in (False, True))
+            found.append((offset + low, offset + high))
+        return tuple(found)
+
+    def leaves(self, shape: Shape, operand_shape: Shape) -> bool:
+        """Whether some index of `shape` leads outside the operand."""
+        if 0 in shape:
+            return False
+        ends = zip(self.reach(shape), operand_shape, strict=True)
+        return any(low < 0 or high >= extent for (low, high), extent in ends)
+
     def normalized(self, shape: Shape, operand_shape: Shape) -> IndexMap:
         """The same map over `shape` with freedom removed.
 

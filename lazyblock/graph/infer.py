@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lazyblock import dtypes
 from lazyblock.dtypes import DType
 from lazyblock.errors import DTypeError, ShapeError
-from lazyblock.graph.attrs import Attrs, InputAttrs, IotaAttrs
+from lazyblock.graph.attrs import Attrs, IotaAttrs
 from lazyblock.graph.ops import ELEMENTWISE, Op, ReduceKind, kind_of
 from lazyblock.shapes import Shape, size_of
 
@@ -77,23 +77,42 @@ def _reshape(inputs: tuple[Node, ...], attrs: Any) -> Inferred:
 
 def _reduce(inputs: tuple[Node, ...], attrs: Any) -> Inferred:
     (operand,) = inputs
-    if attrs.kind in (ReduceKind.ANY, ReduceKind.ALL) and operand.dtype != dtypes.bool_:
-        raise DTypeError(f"'{attrs.kind.value}' reduces bool, not {operand.dtype}.")
+    _check_kind(attrs.kind, operand.dtype)
     kept = tuple(n for axis, n in enumerate(operand.shape) if axis not in attrs.axes)
     return kept, operand.dtype
 
 
+def _input(inputs: tuple[Node, ...], attrs: Any) -> Inferred:
+    return attrs.shape, attrs.dtype
+
+
+def _scan(inputs: tuple[Node, ...], attrs: Any) -> Inferred:
+    operand, *start = inputs
+    _check_kind(attrs.kind, operand.dtype)
+    if not 0 <= attrs.axis < operand.ndim:
+        raise ShapeError(f"Cannot scan axis {attrs.axis} of {operand.shape}.")
+    rows = operand.shape[: attrs.axis] + operand.shape[attrs.axis + 1 :], operand.dtype
+    if any((node.shape, node.dtype) != rows for node in start):
+        raise ShapeError(f"A scan of {operand.shape} starts from {rows[0]} of {rows[1]}.")
+    return operand.shape, operand.dtype
+
+
+def _check_kind(kind: ReduceKind, dtype: DType) -> None:
+    if kind in (ReduceKind.ANY, ReduceKind.ALL) and dtype != dtypes.bool_:
+        raise DTypeError(f"'{kind.value}' reduces bool, not {dtype}.")
+
+
 def _leaf(inputs: tuple[Node, ...], attrs: Any) -> Inferred:
-    if isinstance(attrs, InputAttrs):
-        return attrs.shape, attrs.dtype
     return ((attrs.size,) if isinstance(attrs, IotaAttrs) else ()), attrs.dtype
 
 
 _RULES: dict[Op, Callable[[tuple[Node, ...], Any], Inferred]] = {
-    **dict.fromkeys((Op.INPUT, Op.CONSTANT, Op.IOTA), _leaf),
+    Op.INPUT: _input,
+    **dict.fromkeys((Op.CONSTANT, Op.IOTA), _leaf),
     Op.WHERE: _where,
     Op.CAST: _cast,
     Op.VIEW: _view,
     Op.RESHAPE: _reshape,
     Op.REDUCE: _reduce,
+    Op.SCAN: _scan,
 }

@@ -15,6 +15,7 @@ from lazyblock.graph.attrs import (
     IotaAttrs,
     ReduceAttrs,
     ReshapeAttrs,
+    ScanAttrs,
     ViewAttrs,
 )
 from lazyblock.graph.build import constant_value
@@ -50,26 +51,51 @@ def _evaluate(node: Node, operands: list[NDArray]) -> Any:
 
 def _view(node: Node, operand: NDArray) -> NDArray:
     assert isinstance(node.attrs, ViewAttrs)
-    flat = np.ascontiguousarray(operand).reshape(-1)
-    offset, strides = node.attrs.map.strides(contiguous_strides(operand.shape))
     if node.size == 0:
         return np.empty(node.shape, node.dtype)
+    if node.attrs.may_leave:
+        return _loose_view(node, operand)
+    flat = np.ascontiguousarray(operand).reshape(-1)
+    offset, strides = node.attrs.map.strides(contiguous_strides(operand.shape))
     in_bytes = [stride * flat.itemsize for stride in strides]
     return np.lib.stride_tricks.as_strided(flat[offset:], node.shape, in_bytes)
 
 
+def _loose_view(node: Node, operand: NDArray) -> NDArray:
+    """Elements outside the operand are those at its border."""
+    assert isinstance(node.attrs, ViewAttrs)
+    map, places = node.attrs.map, np.indices(node.shape)
+    index = (
+        offset + sum(c * place for c, place in zip(row, places, strict=True))
+        for offset, row in zip(map.offsets, map.coefficients, strict=True)
+    )
+    bounds = zip(index, operand.shape, strict=True)
+    return np.asarray(operand[tuple(np.clip(i, 0, extent - 1) for i, extent in bounds)])
+
+
 def _reduce(node: Node, operand: NDArray) -> NDArray:
     assert isinstance(node.attrs, ReduceAttrs)
-    combine = _COMBINES[node.attrs.kind]
+    combine = _UFUNCS[node.attrs.kind].reduce
     if dtypes.is_half(operand.dtype):
         wide = operand.astype(np.float32)
-        return combine(wide, axis=node.attrs.axes).astype(node.dtype)
+        return np.asarray(combine(wide, axis=node.attrs.axes)).astype(node.dtype)
     if node.attrs.kind in (ReduceKind.SUM, ReduceKind.PROD):
-        return combine(operand, axis=node.attrs.axes, dtype=operand.dtype)
+        return np.asarray(combine(operand, axis=node.attrs.axes, dtype=operand.dtype))
     is_extreme = node.attrs.kind in (ReduceKind.MAX, ReduceKind.MIN)
     if is_extreme and operand.size == 0 and node.size:
         raise AssertionError("max and min of nothing are refused when recorded")
-    return combine(operand, axis=node.attrs.axes)
+    return np.asarray(combine(operand, axis=node.attrs.axes))
+
+
+def _scan(node: Node, operand: NDArray, *start: NDArray) -> NDArray:
+    assert isinstance(node.attrs, ScanAttrs)
+    axis, ufunc = node.attrs.axis, _UFUNCS[node.attrs.kind]
+    wide = operand.astype(dtypes.accumulator_dtype(operand.dtype), copy=False)
+    flipped = np.flip(wide, axis) if node.attrs.reverse else wide
+    scanned = ufunc.accumulate(flipped, axis, dtype=wide.dtype)
+    for first in start:
+        scanned = ufunc(np.expand_dims(first, axis), scanned)
+    return (np.flip(scanned, axis) if node.attrs.reverse else scanned).astype(node.dtype)
 
 
 def _cast(node: Node, operand: NDArray) -> NDArray:
@@ -94,16 +120,17 @@ _RULES: dict[Op, Callable[..., Any]] = {
     Op.RESHAPE: _reshape,
     Op.CAST: _cast,
     Op.REDUCE: _reduce,
+    Op.SCAN: _scan,
     Op.WHERE: lambda node, condition, a, b: np.where(condition, a, b),
 }
 
-_COMBINES: dict[ReduceKind, Callable[..., NDArray]] = {
-    ReduceKind.SUM: np.add.reduce,
-    ReduceKind.PROD: np.multiply.reduce,
-    ReduceKind.MAX: np.maximum.reduce,
-    ReduceKind.MIN: np.minimum.reduce,
-    ReduceKind.ANY: np.logical_or.reduce,
-    ReduceKind.ALL: np.logical_and.reduce,
+_UFUNCS: dict[ReduceKind, np.ufunc] = {
+    ReduceKind.SUM: np.add,
+    ReduceKind.PROD: np.multiply,
+    ReduceKind.MAX: np.maximum,
+    ReduceKind.MIN: np.minimum,
+    ReduceKind.ANY: np.logical_or,
+    ReduceKind.ALL: np.logical_and,
 }
 
 

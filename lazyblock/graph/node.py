@@ -1,7 +1,8 @@
 """Nodes of the expression graph and the table that makes equal nodes one object.
 
 A node is frozen; shape and dtype are inferred by `infer.py`, never passed by callers. `line` (where
-the user recorded it) takes no part in equality: the first recording of an expression names it.
+the user recorded it) takes no part in equality: the first recording of an expression names it. Only
+arrays in memory (INPUT) stand outside the table: each is equal to itself alone.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import weakref
 from typing import Any
 
 from lazyblock.dtypes import DType
-from lazyblock.graph.attrs import NO_ATTRS, Attrs
+from lazyblock.graph.attrs import NO_ATTRS, Attrs, InputAttrs
 from lazyblock.graph.infer import infer
 from lazyblock.graph.ops import Op
 from lazyblock.shapes import Shape, size_of
@@ -29,11 +30,20 @@ class Node:
     dtype: DType
     line: SourceLine
 
-    def __init__(self, op: Op, inputs: tuple[Node, ...], attrs: Attrs, line: SourceLine) -> None:
+    def __init__(
+        self,
+        op: Op,
+        inputs: tuple[Node, ...],
+        attrs: Attrs,
+        shape: Shape,
+        dtype: DType,
+        line: SourceLine,
+    ) -> None:
         self.op = op
         self.inputs = inputs
         self.attrs = attrs
-        self.shape, self.dtype = infer(op, inputs, attrs)
+        self.shape = shape
+        self.dtype = dtype
         self.line = line
 
     @property
@@ -72,11 +82,18 @@ def make_node(
     reference = _table.get(key)
     node = reference() if reference is not None else None
     if node is None:
-        node = Node(op, inputs, attrs, line or user_line(_OWN_FRAMES))
+        shape, dtype = infer(op, inputs, attrs)
+        node = Node(op, inputs, attrs, shape, dtype, line or user_line(_OWN_FRAMES))
         new_reference = _Reference(node, _forget)
         new_reference.key = key
         _table[key] = new_reference
     return node
+
+
+def make_input(attrs: InputAttrs, line: SourceLine) -> Node:
+    """Give a new INPUT node. These are not interned: memory handed in is nobody else's."""
+    layout = attrs.layout
+    return Node(Op.INPUT, (), attrs, layout.shape, layout.dtype, line)
 
 
 def _forget(reference: Any) -> None:

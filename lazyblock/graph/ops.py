@@ -22,6 +22,7 @@ class Category(enum.Enum):
     LEAF = "leaf"
     ELEMENTWISE = "elementwise"
     REDUCTION = "reduction"
+    SCAN = "scan"
     VIEW = "view"
 
 
@@ -41,6 +42,7 @@ class Op(enum.Enum):
     CAST = "cast"
     WHERE = "where"
     REDUCE = "reduce"
+    SCAN = "scan"  # result[i] combines an optional start and elements 0 ... i along an axis
     # elementwise arithmetic
     ADD = "add"
     SUBTRACT = "subtract"
@@ -54,6 +56,7 @@ class Op(enum.Enum):
     ABSOLUTE = "absolute"
     SIGN = "sign"
     SQRT = "sqrt"
+    RECIPROCAL = "reciprocal"
     MAXIMUM = "maximum"
     MINIMUM = "minimum"
     FMAX = "fmax"
@@ -112,6 +115,10 @@ class Op(enum.Enum):
     TGAMMA = "tgamma"
 
 
+for _op in Op:  # `Op.ADD` is a plain attribute then; Python 3.11 calls a property each time
+    type.__setattr__(Op, _op.name, _op)
+
+
 @dataclass(frozen=True)
 class OpInfo:
     """Facts about an elementwise op.
@@ -142,7 +149,7 @@ ELEMENTWISE: dict[Op, OpInfo] = {
     **_infos("negative", 1, "iuf"),
     **_infos("absolute", 1, "biuf"),
     **_infos("sign", 1, "iuf", flops=3),
-    **_infos("sqrt", 1, "f", flops=8),
+    **_infos("sqrt reciprocal", 1, "f", flops=8),
     **_infos("equal not_equal less less_equal greater greater_equal", 2, "biuf", to_bool=True),
     **_infos("isnan isinf isfinite signbit", 1, "f", to_bool=True),
     **_infos("bitwise_and bitwise_or bitwise_xor", 2, "biu"),
@@ -163,12 +170,13 @@ CATEGORY: dict[Op, Category] = {
     **dict.fromkeys((Op.INPUT, Op.CONSTANT, Op.IOTA), Category.LEAF),
     **dict.fromkeys((Op.VIEW, Op.RESHAPE), Category.VIEW),
     Op.REDUCE: Category.REDUCTION,
+    Op.SCAN: Category.SCAN,
     **dict.fromkeys(ELEMENTWISE, Category.ELEMENTWISE),
 }
 
 
 class ReduceKind(enum.Enum):
-    """Combines of REDUCE; all associative, max and min propagate NaN."""
+    """Combines of REDUCE and SCAN; all associative, max and min propagate NaN."""
 
     __hash__ = object.__hash__
 
@@ -183,6 +191,12 @@ class ReduceKind(enum.Enum):
 def kind_of(dtype: DType) -> str:
     """dtype kind as used by OpInfo.domain: "b", "i", "u" or "f" (bfloat16 included)."""
     return "f" if dtypes.is_floating(dtype) else dtype.kind
+
+
+def scan_identity(kind: ReduceKind, dtype: DType) -> bool | int | float:
+    """The element that leaves every other one as it is when combined with it, -0.0 included."""
+    is_float_sum = kind is ReduceKind.SUM and dtypes.is_floating(dtype)
+    return -0.0 if is_float_sum else reduce_identity(kind, dtype)
 
 
 def reduce_identity(kind: ReduceKind, dtype: DType) -> bool | int | float:

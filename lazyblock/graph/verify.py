@@ -31,19 +31,14 @@ def _fault(node: Node) -> str:
         set(node.attrs.axes)
     ):
         return "axes are not sorted and distinct."
-    if isinstance(node.attrs, ViewAttrs) and node.size:
+    if isinstance(node.attrs, ViewAttrs) and node.size and not node.attrs.may_leave:
         return _view_fault(node.attrs, node.inputs[0].shape)
     return ""
 
 
 def _view_fault(attrs: ViewAttrs, operand_shape: Shape) -> str:
-    """A view may not leave its operand: look at the extreme indices of every axis."""
-    for extent, offset, row in zip(
-        operand_shape, attrs.map.offsets, attrs.map.coefficients, strict=True
-    ):
-        reach = [c * (n - 1) for c, n in zip(row, attrs.shape, strict=True)]
-        lowest = offset + sum(r for r in reach if r < 0)
-        highest = offset + sum(r for r in reach if r > 0)
-        if lowest < 0 or highest >= extent:
-            return f"the view reads {lowest}..{highest} of an axis of {extent}."
+    """A view may not leave its operand unless it says so."""
+    for extent, (low, high) in zip(operand_shape, attrs.map.reach(attrs.shape), strict=True):
+        if low < 0 or high >= extent:
+            return f"the view reads {low}..{high} of an axis of {extent}."
     return ""

@@ -53,7 +53,9 @@ def unparse(program: Program, launch: Sequence[int] | None = None) -> str:
     parts = [HEADER, *helpers, kernel]
     if launch is not None:
         arguments = ", ".join(parameter.name for parameter in program.parameters)
-        hints = f"num_warps={program.num_warps}, num_stages={program.num_stages}"
+        hints = ", ".join(
+            f"{hint}={getattr(program, hint)}" for hint in ("num_warps", "num_ctas", "num_stages")
+        )
         arguments = f"{arguments}, {hints}" if arguments else hints
         parts.append(f"# launch: {name}[{tuple(launch)}]({arguments})\n")
     return "\n\n".join(parts)
@@ -68,6 +70,7 @@ def _function(name: str, parameters: Sequence[str], lines: Sequence[str]) -> str
 
 _TAKEN = frozenset({"lb", "tl", "range", "float", *keyword.kwlist})
 _REDUCED = {"add": "total", "max": "largest", "min": "smallest"}
+_SCANNED = {"add": "sums", "mul": "products"}
 _TRANSPARENT = (ops.Splat, ops.Broadcast, ops.ExpandDims)  # written along with what they take
 
 
@@ -87,6 +90,8 @@ def _suggest_name(value: Value) -> str:
         return _name_of_load(owner)
     if isinstance(owner, ops.Reduce):
         return _REDUCED.get(owner.kind, "reduced")
+    if isinstance(owner, ops.Scan):
+        return _SCANNED.get(owner.kind, "scanned")
     if value.type.is_pointer:
         return "ptrs"
     if value.type.scalar == int1:
@@ -369,19 +374,21 @@ def _if(w: _Writer, op: ops.If) -> None:
         w.nested("else:", write_branch(op.otherwise))
 
 
-def _reduce(w: _Writer, op: ops.Reduce) -> None:
-    text = _known_reduction(w, op) or _combined_reduction(w, op)
+def _combining(w: _Writer, op: ops.Combining) -> None:
+    text = _known_combine(w, op) or _written_combine(w, op)
     names = ", ".join(w.name(result) for result in op.results)
     w.write(f"{names} = {text.source}")
 
 
-def _known_reduction(w: _Writer, op: ops.Reduce) -> Text | None:
-    """`tl.sum` and its like, cast back where they widen."""
+def _known_combine(w: _Writer, op: ops.Combining) -> Text | None:
+    """`tl.sum`, `tl.cumsum` and their like, cast back where they widen."""
     scalar = op.values[0].type.scalar
-    function = (_FLOAT_REDUCTIONS if scalar.is_floating else _INTEGER_REDUCTIONS).get(op.kind)
+    tables = _SCANS if isinstance(op, ops.Scan) else _REDUCTIONS
+    function = tables[scalar.is_floating].get(op.kind)
     if function is None or scalar == int1:
         return None
     name, option, widened = function
+    option += ", reverse=True" if isinstance(op, ops.Scan) and op.reverse else ""
     text = Text(f"tl.{name}({w.text(op.values[0]).source}, axis={op.axis}{option})")
     widens = scalar.bits < widened
     return _cast_to(text, scalar) if widens else text
@@ -404,14 +411,22 @@ _INTEGER_REDUCTIONS = {
     "xor": ("xor_sum", "", 0),
     "or": ("reduce_or", "", 0),
 }
+_REDUCTIONS = {True: _FLOAT_REDUCTIONS, False: _INTEGER_REDUCTIONS}  # by whether floats
+_SCANS = {
+    is_float: {"add": ("cumsum", "", widened), "mul": ("cumprod", "", widened)}
+    for is_float, widened in ((True, 0), (False, 32))
+}
 
 
-def _combined_reduction(w: _Writer, op: ops.Reduce) -> Text:
+def _written_combine(w: _Writer, op: ops.Combining) -> Text:
     name = f"combine_{len(w.helpers)}"
     w.taken.add(name)
     w.helpers.append(_helper(name, op.combine, w.helpers))
     values = ", ".join(w.text(value).source for value in op.values)
     values = f"({values})" if len(op.values) > 1 else values
+    if isinstance(op, ops.Scan):
+        option = ", reverse=True" if op.reverse else ""
+        return Text(f"tl.associative_scan({values}, {op.axis}, {name}{option})")
     return Text(f"tl.reduce({values}, {op.axis}, {name})")
 
 
@@ -434,7 +449,8 @@ _STATEMENTS: dict[type[Op], Callable[[_Writer, Any], None]] = {
     ops.Store: _store,
     ops.For: _for,
     ops.If: _if,
-    ops.Reduce: _reduce,
+    ops.Reduce: _combining,
+    ops.Scan: _combining,
     ops.Yield: lambda w, op: None,  # written by the op around it
 }
 
@@ -529,6 +545,14 @@ def _math(w: _Writer, op: ops.Math) -> Text:
     return _function_call(op.function, op.result.type.scalar, texts)
 
 
+def _approximate(w: _Writer, op: ops.Approximate) -> Text:
+    """The exact function: how loose it may be is the setting's business."""
+    text = w.text(op.value)
+    if op.function == "reciprocal":
+        return Text(f"1.0 / {text.at(UNARY)}", PRODUCT)
+    return _function_call(op.function, float32, [text])
+
+
 def _fma(w: _Writer, op: ops.Fma) -> Text:
     return _call("tl.fma", *(w.text(value) for value in (op.a, op.b, op.c)))
 
@@ -581,6 +605,7 @@ _EXPRESSIONS: dict[type[Op], Callable[[_Writer, Any], Text]] = {
     ops.Select: _select,
     ops.Unary: _unary,
     ops.Math: _math,
+    ops.Approximate: _approximate,
     ops.Fma: _fma,
     ops.Cast: _cast,
     ops.Bitcast: _bitcast,

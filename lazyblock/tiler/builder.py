@@ -29,8 +29,10 @@ Operand = Value | Number
 class Builder:
     """Builds one program."""
 
-    def __init__(self, name: str = "kernel", num_warps: int = 4, num_stages: int = 1) -> None:
-        self.program = Program(name, [], Region(), num_warps, num_stages)
+    def __init__(
+        self, name: str = "kernel", num_warps: int = 4, num_stages: int = 1, num_ctas: int = 1
+    ) -> None:
+        self.program = Program(name, [], Region(), num_warps, num_ctas, num_stages)
         self.line: SourceLine = UNKNOWN
         self._regions = [self.program.body]
 
@@ -151,6 +153,9 @@ class Builder:
     def math(self, function: str, *arguments: Value) -> Value:
         return self.append(ops.Math, function=function, arguments=arguments).result
 
+    def approximate(self, function: str, value: Value) -> Value:
+        return self.append(ops.Approximate, function=function, value=value).result
+
     def cast(self, value: Value, element: ScalarType) -> Value:
         """Convert to `element`; the value itself if it is that already."""
         if value.type.element == element:
@@ -223,21 +228,43 @@ class Builder:
     def store(self, pointer: Value, value: Value, mask: Value | None = None, **hints: str) -> None:
         self.append(ops.Store, pointer=pointer, value=value, mask=mask, **hints)
 
-    # --- reductions and control ------------------------------------------------------------------
+    # --- reductions, scans, control --------------------------------------------------------------
 
     def reduce(
         self, values: Sequence[Value], axis: int, combine: Callable[..., Sequence[Value]]
     ) -> tuple[Value, ...]:
         """Reduce `values` together; `combine(*left, *right)` builds the new left values."""
-        elements = [BlockType(value.type.element) for value in values]
-        body = Region([Value(type) for type in (*elements, *elements)])
-        with self.open_region(body):
-            self.yield_(*combine(*body.arguments))
+        body = self._combine_region(values, combine)
         return self.append(ops.Reduce, values=tuple(values), axis=axis, combine=body).results
 
     def reduce_with(self, kind: str, value: Value, axis: int) -> Value:
         """Reduce one value by a Binary kind: "add", "mul", "max", "and"..."""
         return self.reduce([value], axis, lambda a, b: [self.binary(kind, a, b)])[0]
+
+    def scan(
+        self,
+        values: Sequence[Value],
+        axis: int,
+        combine: Callable[..., Sequence[Value]],
+        reverse: bool = False,
+    ) -> tuple[Value, ...]:
+        """Scan `values` together; `combine` as in `reduce`."""
+        body = self._combine_region(values, combine)
+        settings = {"axis": axis, "combine": body, "reverse": reverse}
+        return self.append(ops.Scan, values=tuple(values), **settings).results
+
+    def scan_with(self, kind: str, value: Value, axis: int, reverse: bool = False) -> Value:
+        """Scan one value by a Binary kind."""
+        return self.scan([value], axis, lambda a, b: [self.binary(kind, a, b)], reverse)[0]
+
+    def _combine_region(
+        self, values: Sequence[Value], combine: Callable[..., Sequence[Value]]
+    ) -> Region:
+        elements = [BlockType(value.type.element) for value in values]
+        body = Region([Value(type) for type in (*elements, *elements)])
+        with self.open_region(body):
+            self.yield_(*combine(*body.arguments))
+        return body
 
     def yield_(self, *values: Value) -> None:
         self.append(ops.Yield, values=values)

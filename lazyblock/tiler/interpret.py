@@ -3,7 +3,8 @@
 Takes: a program, arguments, a grid. Gives: nothing; arrays are updated in place. Blocks are arrays,
 scalars 0-d arrays, addresses pairs of (which argument, element offset). It doubles as a checker: an
 access outside its array in a lane that is not masked raises LaunchError with the lane.
-Functions of `Math` are computed in float64 and rounded once; all else is exact as the ops document.
+Functions of `Math` and `Approximate` are computed in float64 and rounded once; all else is exact
+as the ops document.
 """
 
 from __future__ import annotations
@@ -251,6 +252,11 @@ def _math(instance: _Instance, op: ops.Math) -> Sequence[Datum]:
     return [_round_to(_MATH[op.function](*wide), to_numpy(op.result.type.scalar))]
 
 
+def _approximate(instance: _Instance, op: ops.Approximate) -> Sequence[Datum]:
+    wide = instance.array(op.value).astype(np.float64)
+    return [_round_to(_APPROXIMATIONS[op.function](wide), np.dtype(np.float32))]
+
+
 def _cast(instance: _Instance, op: ops.Cast) -> Sequence[Datum]:
     return [cast(instance.array(op.value), op.value.type.scalar, SCALARS[op.element])]
 
@@ -328,6 +334,22 @@ def _reduce(instance: _Instance, op: ops.Reduce) -> Sequence[Datum]:
         halves = [*(part[0::2] for part in parts), *(part[1::2] for part in parts)]
         parts = combine_blocks(instance, op.combine, halves)
     return [part[0] for part in parts]
+
+
+def _scan(instance: _Instance, op: ops.Scan) -> Sequence[Datum]:
+    """Elements combine with what stands 1, 2, 4, ... places before."""
+    parts = [np.moveaxis(instance.array(value), op.axis, 0) for value in op.values]
+    if op.reverse:
+        parts = [part[::-1] for part in parts]
+    distance = 1
+    while distance < len(parts[0]):
+        pairs = [*(part[:-distance] for part in parts), *(part[distance:] for part in parts)]
+        behind = combine_blocks(instance, op.combine, pairs)
+        parts = [np.concatenate([p[:distance], b]) for p, b in zip(parts, behind, strict=True)]
+        distance *= 2
+    if op.reverse:
+        parts = [part[::-1] for part in parts]
+    return [np.moveaxis(part, 0, op.axis) for part in parts]
 
 
 def combine_blocks(instance: _Instance, region: Region, arguments: Sequence[Array]) -> list[Array]:
@@ -534,6 +556,11 @@ _MATH: dict[str, Callable[..., Any]] = {
     **{"lgamma": _each(math.lgamma, _lgamma_pole), "tgamma": _each(math.gamma, _tgamma_pole)},
 }
 
+_APPROXIMATIONS: dict[str, Callable[[Array], Any]] = {
+    **{"exp2": np.exp2, "log2": np.log2, "sqrt": np.sqrt},
+    **{"reciprocal": np.reciprocal, "rsqrt": _rsqrt},
+}
+
 _RULES: dict[type[Op], Rule] = {
     ops.ProgramId: _program_id,
     ops.NumPrograms: _num_programs,
@@ -550,12 +577,14 @@ _RULES: dict[type[Op], Rule] = {
     ops.Select: _select,
     ops.Fma: _fma,
     ops.Math: _math,
+    ops.Approximate: _approximate,
     ops.Cast: _cast,
     ops.Bitcast: _bitcast,
     ops.AddPointer: _add_pointer,
     ops.Load: _load,
     ops.Store: _store,
     ops.Reduce: _reduce,
+    ops.Scan: _scan,
     ops.For: _for,
     ops.If: _if,
 }

@@ -182,7 +182,8 @@ class Parameter:
 class Program:
     """One kernel: what each instance of the grid runs.
 
-    num_warps is a scheduling hint for GPUs; `grid_rank` how many program_id axes are used.
+    num_warps and num_ctas are scheduling hints for GPUs: an instance runs on a cluster of num_ctas
+    CTAs of num_warps warps each.
     noalias promises that no two pointer parameters reach the same memory.
     """
 
@@ -190,6 +191,7 @@ class Program:
     parameters: list[Parameter]
     body: Region
     num_warps: int = 4
+    num_ctas: int = 1
     num_stages: int = 1
     noalias: bool = False
 

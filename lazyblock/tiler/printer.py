@@ -1,6 +1,6 @@
 """Programs as text: one op a line, regions indented, result types at the end.
 
-    program double(%x: *f32 divisibility=16) num_warps=4 num_stages=1 {
+    program double(%x: *f32 divisibility=16) num_warps=4 num_ctas=1 num_stages=1 {
       %i = arange 0, 128 : <128xi32>
       %0 = splat %x, [128] : <128x*f32>
       ...

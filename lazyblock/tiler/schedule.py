@@ -13,16 +13,25 @@ from lazyblock.shapes import next_power_of_2, size_of
 from lazyblock.target import Target
 from lazyblock.tiler.lower.walk import Access, Dimension
 
-_GPU_ROW_BYTES = 1 << 17  # of a row held in the registers of one program
+_GPU_ROW_BYTES = 1 << 17  # of a row held in the registers of one CTA
+_CLUSTER_ROW_BYTES = 1 << 15  # of a row per CTA of a cluster: several of them fit a multiprocessor
+_MOST_CLUSTER_ROW_BYTES = 1 << 16  # twice as much and registers spill
+_OUTER_WARPS = 4  # each with some rows of a tile of all pairs, its lanes side by side along them
+_OUTER_ROWS, _OUTER_COLUMNS = 8, 2  # at most, of a thread
+_OUTER_REGISTERS = 48  # of a thread, for accumulators
+_OUTER_LEAST = (32, 128)  # rows and columns that fill such tiles
 _CPU_ROW_ELEMENTS = 16384  # of a row held in a stack tile, within the first two cache levels
 _GPU_COLUMNS = 32  # of a tile that reduces columns: whole 128-byte lines of float32
+_STENCIL_ROWS, _STENCIL_COLUMNS = 8, 256  # of a GPU tile: a thread has a run of one column
+_GPU_SCANNED_COLUMNS = 512
+_GPU_SCAN_TILE = 2048  # of a long row: small, so that many programs share a unit
 _CPU_TILE = 4096  # elements of a map: large against the cost of starting a program instance
 _CPU_SMALL_TILE = 64  # for arrays smaller than that
 
 
 @dataclass(frozen=True)
 class TileSchedule:
-    """Block extent per dimension (powers of two), order of the block's axes, warps per program.
+    """Block extent per dimension (powers of two), order of the block's axes, CTAs and their warps.
 
     order: tile dimensions as axes of the block, the one that vectors run along last.
     """
@@ -30,14 +39,27 @@ class TileSchedule:
     blocks: tuple[int, ...]
     order: tuple[int, ...]
     num_warps: int = 4
+    num_ctas: int = 1
 
 
 def default_schedule(
-    dimensions: Sequence[Dimension], accesses: Sequence[Access], target: Target
+    dimensions: Sequence[Dimension],
+    accesses: Sequence[Access],
+    target: Target,
+    num_walks: int = 1,
+    accumulated_bytes: int = 4,
+    has_scan: bool = False,
 ) -> TileSchedule:
-    """A sound schedule without measuring anything."""
+    """A sound schedule without measuring anything.
+
+    Parameters: num_walks, how often a row that is not kept in registers would be walked along;
+    accumulated_bytes, of one element of every reduction; has_scan, whether rows are scanned.
+    """
+    outer = _find_outer(dimensions, accesses) if target.is_gpu else None
+    if outer:
+        return _schedule_outer(*outer, dimensions, accumulated_bytes, target)
     if any(d.is_reduced for d in dimensions):
-        return _schedule_rows(dimensions, accesses, target)
+        return _schedule_rows(dimensions, accesses, target, num_walks, has_scan)
     return _schedule_map(dimensions, accesses, target)
 
 
@@ -64,7 +86,7 @@ def _schedule_map(
 ) -> TileSchedule:
     if not dimensions:
         return TileSchedule((), (), 1)
-    num_warps = 8
+    num_warps = 4 if target.is_gpu else 8
     if target.is_gpu:
         tile = _vector_elements(accesses, target) * 32 * num_warps
     else:
@@ -79,13 +101,26 @@ def _schedule_map(
         outer = ranked[-2]
         if _contiguity(outer, dimensions, accesses):  # a transpose: square tiles serve both sides
             blocks[inner] = min(blocks[inner], 64 if not target.is_gpu else 32)
+        elif target.is_gpu and _is_stencil(outer, dimensions, accesses):
+            blocks[inner] = min(blocks[inner], _STENCIL_COLUMNS)
+            tile = _STENCIL_ROWS * _STENCIL_COLUMNS
         room = tile // blocks[inner]
         blocks[outer] = min(next_power_of_2(dimensions[outer].extent), room)
     return _finish(blocks, ranked, num_warps, target, tile)
 
 
+def _is_stencil(position: int, dimensions: Sequence[Dimension], accesses: Sequence[Access]) -> bool:
+    """Whether neighbours along a dimension read the same elements of an array."""
+    axis = dimensions[position].axes[-1]
+    return any(access.shift and access.shift[axis] for access in accesses)
+
+
 def _schedule_rows(
-    dimensions: Sequence[Dimension], accesses: Sequence[Access], target: Target
+    dimensions: Sequence[Dimension],
+    accesses: Sequence[Access],
+    target: Target,
+    num_walks: int,
+    has_scan: bool,
 ) -> TileSchedule:
     reduced = [p for p, d in enumerate(dimensions) if d.is_reduced]
     kept = [p for p, d in enumerate(dimensions) if not d.is_reduced]
@@ -97,13 +132,86 @@ def _schedule_rows(
     )
     if along_rows:
         assert row is not None
-        _cut_columns(blocks, row, inner, dimensions, target)
         order = [inner, row]
-    else:
-        widest = max((a.base.dtype.itemsize for a in accesses), default=4)
-        _cut_rows(blocks, row, inner, len(reduced) == 1, max(widest, 4), dimensions, target)
-        order = [inner] if row is None else [row, inner]
+        if has_scan and target.is_gpu:
+            _cut_scanned_columns(blocks, row, inner, dimensions)
+            return _finish(blocks, order, 4, target, 4096)
+        _cut_columns(blocks, row, inner, dimensions, target)
+        return _finish(blocks, order, 8, target, 4096)
+    # a scan holds what it is given and what it gives
+    widest = max((a.base.dtype.itemsize for a in accesses), default=4)
+    widest = max(widest, 4) * (2 if has_scan else 1)
+    is_few = size_of([dimensions[p].extent for p in kept]) <= target.num_units
+    has_clusters = num_walks > 1 and len(reduced) == 1 and not has_scan and is_few
+    num_ctas = _cluster_size(dimensions[inner].extent * widest, target) if has_clusters else 1
+    if num_ctas > 1:  # 32 words per thread
+        blocks[inner] = next_power_of_2(dimensions[inner].extent)
+        row_bytes = blocks[inner] * widest
+        num_warps = 8 * row_bytes // (_CLUSTER_ROW_BYTES * num_ctas)
+        return TileSchedule(tuple(blocks), (inner,), num_warps, num_ctas)
+    _cut_rows(blocks, row, inner, len(reduced) == 1, widest, dimensions, target)
+    if has_scan and target.is_gpu and blocks[inner] < dimensions[inner].extent:
+        blocks[inner] = _GPU_SCAN_TILE
+    order = [inner] if row is None else [row, inner]
     return _finish(blocks, order, 8, target, 4096)
+
+
+def _cluster_size(row_bytes: int, target: Target) -> int:
+    """CTAs that hold a row in their registers together; 1 when one CTA or a loop does better.
+
+    Barriers of a cluster are slow, so clusters are for rows that are too few for all units.
+    """
+    padded = next_power_of_2(row_bytes)
+    if padded > target.max_ctas * _MOST_CLUSTER_ROW_BYTES:
+        return 1
+    return max(min(padded // _CLUSTER_ROW_BYTES, target.max_ctas), 1)
+
+
+def _find_outer(
+    dimensions: Sequence[Dimension], accesses: Sequence[Access]
+) -> tuple[int, int] | None:
+    """A kept and the reduced dimension, both long, of which every access crosses one at most.
+
+    So it is with functions of all pairs, x[:, None] and y[None, :]: each element read serves a
+    whole row or column of the tile, from a register.
+    """
+    reduced = [p for p, d in enumerate(dimensions) if d.is_reduced]
+    if len(reduced) != 1:
+        return None
+    least_rows, least_columns = _OUTER_LEAST
+    if dimensions[reduced[0]].extent < least_columns:
+        return None
+    strides = [[a.strides[d.axes[-1]] for d in dimensions] for a in accesses]
+    for row in reversed(range(len(dimensions))):
+        if dimensions[row].is_reduced or dimensions[row].extent < least_rows:
+            continue
+        crossed = [(s[row] != 0, s[reduced[0]] != 0) for s in strides]
+        if (True, True) not in crossed and (True, False) in crossed and (False, True) in crossed:
+            return row, reduced[0]
+    return None
+
+
+def _schedule_outer(
+    row: int,
+    inner: int,
+    dimensions: Sequence[Dimension],
+    accumulated_bytes: int,
+    target: Target,
+) -> TileSchedule:
+    """As many pairs a thread as registers hold, but a program for every unit."""
+    rows, columns = _OUTER_ROWS, _OUTER_COLUMNS
+    while columns > 1 and rows * columns * accumulated_bytes > 4 * _OUTER_REGISTERS:
+        columns //= 2
+    while rows > 1 and rows * columns * accumulated_bytes > 4 * _OUTER_REGISTERS:
+        rows //= 2
+    kept = size_of([d.extent for d in dimensions if not d.is_reduced])
+    while rows > 2 and kept < 2 * target.num_units * rows * _OUTER_WARPS:
+        rows //= 2
+    blocks = [1] * len(dimensions)
+    blocks[row] = min(next_power_of_2(dimensions[row].extent), rows * _OUTER_WARPS)
+    blocks[inner] = min(next_power_of_2(dimensions[inner].extent), columns * target.warp_size)
+    order = tuple(p for p in (row, inner) if blocks[p] > 1)
+    return TileSchedule(tuple(blocks), order, _OUTER_WARPS)
 
 
 def _cut_rows(
@@ -142,6 +250,15 @@ def _cut_columns(
         blocks[inner] = min(next_power_of_2(dimensions[inner].extent), 8192 // blocks[row])
     else:
         blocks[row] = min(next_power_of_2(dimensions[row].extent), 2 * target.vector_bytes)
+
+
+def _cut_scanned_columns(
+    blocks: list[int], row: int, inner: int, dimensions: Sequence[Dimension]
+) -> None:
+    """Whole columns to a thread, so that they are scanned in registers; few rows at a time."""
+    blocks[row] = min(next_power_of_2(dimensions[row].extent), _GPU_SCANNED_COLUMNS)
+    rows = min(max(4096 // blocks[row], 8), 32)
+    blocks[inner] = min(next_power_of_2(dimensions[inner].extent), rows)
 
 
 def _finish(

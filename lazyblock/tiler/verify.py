@@ -3,7 +3,7 @@
 Takes: any program. Gives: nothing, or VerifyError that names the op and shows the ops around it.
 Rules: a value is defined once, before its uses, in an enclosing region; result types are those
 `infer` gives; extents are powers of two; parameters are scalars; nested regions end in a
-terminator, the program does not; loops yield what they carry, reductions what they combine.
+terminator, the program does not; loops yield what they carry, combines what they combine.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def _check_for(op: ops.For) -> None:
     _require_types("body yields", op.body.terminator.operands_flat, carried)
 
 
-def _check_reduce(op: ops.Reduce) -> None:
+def _check_combine(op: ops.Combining) -> None:
     scalars = [BlockType(value.type.element) for value in op.values]
     _require_types("combine takes", op.combine.arguments, scalars * 2)
     _require_types("combine yields", op.combine.terminator.operands_flat, scalars)
@@ -136,5 +136,6 @@ def _check_reduce(op: ops.Reduce) -> None:
 
 _REGION_RULES: dict[type[Op], Callable[[Any], None]] = {
     ops.For: _check_for,
-    ops.Reduce: _check_reduce,
+    ops.Reduce: _check_combine,
+    ops.Scan: _check_combine,
 }

@@ -330,11 +330,35 @@ class Array(NumPyProtocols):
     def min(self, axis: Axis = None, keepdims: bool = False) -> Array:
         return self._with(folds.extreme(ReduceKind.MIN, self.node, axis, keepdims))
 
+    def argmax(self, axis: int | None = None, keepdims: bool = False) -> Array:
+        return self._with(folds.place_of_extreme(ReduceKind.MAX, self.node, axis, keepdims))
+
+    def argmin(self, axis: int | None = None, keepdims: bool = False) -> Array:
+        return self._with(folds.place_of_extreme(ReduceKind.MIN, self.node, axis, keepdims))
+
     def any(self, axis: Axis = None, keepdims: bool = False) -> Array:
         return self._with(folds.truth(ReduceKind.ANY, self.node, axis, keepdims))
 
     def all(self, axis: Axis = None, keepdims: bool = False) -> Array:
         return self._with(folds.truth(ReduceKind.ALL, self.node, axis, keepdims))
+
+    def cumsum(self, axis: int | None = None, dtype: Any = None) -> Array:
+        return self.accumulate(ReduceKind.SUM, axis, dtype, "cumsum")
+
+    def cumprod(self, axis: int | None = None, dtype: Any = None) -> Array:
+        return self.accumulate(ReduceKind.PROD, axis, dtype, "cumprod")
+
+    def accumulate(
+        self,
+        kind: ReduceKind,
+        axis: int | None,
+        dtype: Any,
+        operation: str = "accumulate",
+        include_initial: bool = False,
+    ) -> Array:
+        """Combine every element with all before it; axis None takes them in C order."""
+        node = folds.running(kind, self.node, axis, dtype, operation, include_initial)
+        return self._with(node)
 
     def mean(self, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Array:
         return self._with(folds.mean(self.node, axis, dtype, keepdims))

@@ -10,22 +10,25 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from lazyblock import config
 from lazyblock.errors import DTypeError, ShapeError, UnsupportedError, ValueRangeError
 from lazyblock.graph import build
-from lazyblock.graph.attrs import InputAttrs
+from lazyblock.graph.attrs import InputAttrs, Layout, Placeholder
 from lazyblock.graph.node import Node
 from lazyblock.graph.ops import Op
 from lazyblock.graph.rewrite import with_inputs
 from lazyblock.graph.traverse import topological
+from lazyblock.recently_used import RecentlyUsed
 from lazyblock.tracer.array import Array, Cell, from_host
 from lazyblock.tracer.evaluation import forbid_eval
 from lazyblock.tracer.stages import pipeline
 
+_MOST_SIGNATURES = 256  # kept per compiled function or expression
+Made = TypeVar("Made")
 _TRACING = "while 'lb.compile' traces the function; results may not steer Python code"
 
 
@@ -33,13 +36,14 @@ def compile(target: Any = None, *, mode: str | None = None, numerics: str | None
     """Freeze an array (or a list of arrays), or make a function of arrays that plans once.
 
     Parameters: target, arrays or a function (None: use as a decorator with settings); numerics,
-    "strict" or "fast" (None: as configured).
+    "strict" or "fast" for all signatures to come (None: as configured now).
     Raises: UnsupportedError for modes that are not offered.
     """
     if mode not in (None, "default"):
         raise UnsupportedError(f"mode '{mode}' is not offered yet.")
     if numerics not in (None, "strict", "fast"):
         raise ValueRangeError(f"numerics is {numerics!r}, expected 'strict' or 'fast'.")
+    numerics = numerics or config.current.numerics
     if target is None:
         return functools.partial(compile, mode=mode, numerics=numerics)
     if isinstance(target, Array):
@@ -51,27 +55,43 @@ def compile(target: Any = None, *, mode: str | None = None, numerics: str | None
     return CompiledFunction(target, numerics)
 
 
-class _Placeholder:
-    """Stands for the memory of an input while a function is traced."""
+class _Signatures(Generic[Made]):
+    """What was made for the signatures of calls. One caller mostly sticks to one."""
 
-    def __init__(self, device: Any, nbytes: int) -> None:
-        self.device = device
-        self.nbytes = nbytes
+    def __init__(self) -> None:
+        self._made: RecentlyUsed[Hashable, Made] = RecentlyUsed(_MOST_SIGNATURES)
+        self._latest: tuple[Hashable, Made] | None = None
+
+    @property
+    def latest(self) -> Made | None:
+        """What was found or added last."""
+        return self._latest[1] if self._latest else None
+
+    def find(self, key: Hashable) -> Made | None:
+        """What was added for this signature; None if nothing was, or too long ago."""
+        latest = self._latest
+        if latest is not None and latest[0] == key:
+            return latest[1]
+        made = self._made.get(key)
+        if made is not None:
+            self._latest = key, made
+        return made
+
+    def add(self, key: Hashable, made: Made) -> None:
+        self._made.put(key, made)
+        self._latest = key, made
 
 
 class _FrozenCall:
     """Outputs frozen over inputs; leaves that are not inputs are captured as they are."""
 
-    def __init__(self, outputs: Sequence[Node], inputs: Sequence[Node], numerics: str | None):
-        leaves = [node for node in topological(outputs) if node.op is Op.INPUT]
-        self._captured = [leaf for leaf in leaves if leaf not in inputs]
-        self._devices = [pipeline.device_of(node) for node in outputs]
-        with config.scope(**({"numerics": numerics} if numerics else {})):
-            self.frozen = pipeline.freeze(outputs, [*inputs, *self._captured])
+    def __init__(self, outputs: Sequence[Node], inputs: Sequence[Node], numerics: str):
+        with config.scope(numerics=numerics):
+            self.frozen = pipeline.freeze(outputs, inputs)
+        self._run, self._devices = self.frozen.run, self.frozen.devices
 
     def __call__(self, inputs: list[Node]) -> list[Array]:
-        results = self.frozen(inputs + self._captured)
-        return [Array(Cell(node, d)) for node, d in zip(results, self._devices, strict=True)]
+        return [*map(Array, map(Cell, self._run(inputs), self._devices))]
 
 
 def _input_node(value: Any, device: str | None) -> Node:
@@ -86,10 +106,10 @@ def _input_node(value: Any, device: str | None) -> Node:
     raise DTypeError(f"Expected an array, not a {type(value).__name__}.")
 
 
-def _layout(node: Node) -> Hashable:
+def _place(node: Node) -> tuple[Layout, Any]:
+    """Where an INPUT lies, and how: what a plan depends on."""
     attrs = node.attrs
-    assert isinstance(attrs, InputAttrs)
-    return attrs.layout
+    return attrs.layout, attrs.storage.device  # type: ignore[union-attr]
 
 
 # Expressions
@@ -98,21 +118,21 @@ def _layout(node: Node) -> Hashable:
 class CompiledExpression:
     """One or several arrays as a function of their leaf arrays."""
 
-    def __init__(self, target: Any, numerics: str | None) -> None:
+    def __init__(self, target: Any, numerics: str) -> None:
         self._is_single = isinstance(target, Array)
         self._outputs = [array.node for array in ([target] if self._is_single else target)]
         if not self._outputs:
             raise ValueRangeError("Expected arrays to compile, got an empty list.")
         self._numerics = numerics
         self.inputs = tuple(n for n in topological(self._outputs) if n.op is Op.INPUT)
-        self._device = pipeline.device_of(self._outputs[0])
-        self._calls: dict[Hashable, _FrozenCall] = {}
+        self._device = pipeline.device_of(self.inputs[0]) if self.inputs else None
+        self._calls: _Signatures[_FrozenCall] = _Signatures()
         self._first = self._freeze(self.inputs)
 
     def __call__(self, *arrays: Any) -> Any:
         """Run on arrays of the same shapes and dtypes. Raises: ShapeError, DTypeError."""
         nodes = [_input_node(array, self._device) for array in arrays]
-        call = self._calls.get(tuple([_layout(node) for node in nodes]))
+        call = self._calls.find(tuple([_place(node) for node in nodes]))
         if call is None:
             self._check(nodes)
             call = self._freeze(nodes)
@@ -123,13 +143,13 @@ class CompiledExpression:
         """The expression over inputs that lie in memory as `like` do."""
         new: dict[Node, Node] = {}
         for leaf, model in zip(self.inputs, like, strict=True):
-            new[leaf] = leaf if _layout(leaf) == _layout(model) else _placeholder(model)
+            new[leaf] = leaf if _place(leaf) == _place(model) else _placeholder(model)
         inputs = list(new.values())
         for node in topological(self._outputs):
             if node not in new:
                 new[node] = with_inputs(node, [new[operand] for operand in node.inputs])
         call = _FrozenCall([new[node] for node in self._outputs], inputs, self._numerics)
-        self._calls[tuple(map(_layout, like))] = call
+        self._calls.add(tuple(map(_place, like)), call)
         return call
 
     def _check(self, nodes: Sequence[Node]) -> None:
@@ -160,7 +180,7 @@ def _placeholder(node: Node) -> Node:
     """An INPUT laid out like `node`, equal to no other."""
     attrs = node.attrs
     assert isinstance(attrs, InputAttrs)
-    storage = _Placeholder(attrs.storage.device, attrs.storage.nbytes)
+    storage = Placeholder(attrs.storage.device, attrs.storage.nbytes)
     return build.input_array(storage, attrs.shape, attrs.dtype, attrs.strides, attrs.offset)
 
 
@@ -183,7 +203,7 @@ class _Trace:
         args: Any,
         kwargs: Any,
         nodes: list[Node],
-        numerics: str | None,
+        numerics: str,
     ) -> None:
         inputs = [_placeholder(node) for node in nodes]
         arrays = [Array(Cell(node, pipeline.device_of(node))) for node in inputs]
@@ -197,27 +217,23 @@ class _Trace:
                 hint="write into a copy, 'x = x.copy()', and return it.",
             )
         outputs: list[Node] = []
-        self.structure = _take_arrays(result, outputs)
-        used = {node for node in topological(outputs) if node.op is Op.INPUT}
-        self._positions = [p for p, node in enumerate(inputs) if node in used]
-        self.call = _FrozenCall(outputs, [inputs[p] for p in self._positions], numerics)
+        self._structure = _take_arrays(result, outputs)
+        self._gives_array = isinstance(self._structure, _Slot)
+        self.call = _FrozenCall(outputs, inputs, numerics)
 
     def __call__(self, nodes: list[Node]) -> Any:
-        results = self.call([nodes[position] for position in self._positions])
-        if type(self.structure) is _Slot:
-            return results[0]
-        return _fill(self.structure, results)
+        results = self.call(nodes)
+        return results[0] if self._gives_array else _fill(self._structure, results)
 
 
 class CompiledFunction:
     """A function of arrays, traced and planned once per signature."""
 
-    def __init__(self, function: Callable[..., Any], numerics: str | None) -> None:
+    def __init__(self, function: Callable[..., Any], numerics: str) -> None:
         functools.update_wrapper(self, function)
         self._function = function
         self._numerics = numerics
-        self._traces: dict[Hashable, _Trace] = {}
-        self._latest: _Trace | None = None
+        self._traces: _Signatures[_Trace] = _Signatures()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the plan of this signature; gives what the function gives, evaluated."""
@@ -225,21 +241,22 @@ class CompiledFunction:
         key: Hashable = tuple([_signature(value, nodes) for value in args])
         if kwargs:
             key = (key, _signature(kwargs, nodes))
-        trace = self._traces.get(key)
+        trace = self._traces.find(key)
         if trace is None:
             trace = _Trace(self._function, args, kwargs, nodes, self._numerics)
-            self._traces[key] = trace
-        self._latest = trace
+            self._traces.add(key, trace)
         return trace(nodes)
 
     @property
     def kernels(self) -> tuple[Any, ...]:
         """The kernels the latest call launched; () before the first."""
-        return self._latest.call.frozen.kernels if self._latest else ()
+        latest = self._traces.latest
+        return latest.call.frozen.kernels if latest else ()
 
     def explain(self) -> str:
         """Which operations of the latest call share a kernel, and why others do not."""
-        return self._latest.call.frozen.explain() if self._latest else "not called yet\n"
+        latest = self._traces.latest
+        return latest.call.frozen.explain() if latest else "not called yet\n"
 
 
 def _is_array(value: Any) -> bool:
@@ -251,7 +268,8 @@ def _signature(value: Any, nodes: list[Node]) -> Hashable:
     if type(value) is Array or _is_array(value):
         node = _input_node(value, None)
         nodes.append(node)
-        return _layout(node)
+        attrs = node.attrs
+        return attrs.layout, attrs.storage.device  # type: ignore[union-attr]
     if isinstance(value, float):
         return float, value.hex()  # tells -0.0 from 0.0, finds NaN again
     if isinstance(value, (list, tuple)):

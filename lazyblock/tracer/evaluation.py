@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from lazyblock.errors import EvaluationForbiddenError
 from lazyblock.graph.node import Node
+from lazyblock.graph.ops import Op
 from lazyblock.source import user_line
 from lazyblock.tracer.stages import pipeline
-from lazyblock.tracer.views import is_input
 
 if TYPE_CHECKING:
     from lazyblock.tracer.array import Array
@@ -45,15 +45,19 @@ def eval(*arrays: Array) -> None:
 
 def evaluate(arrays: Sequence[Array], reason: str) -> None:
     """Run what `arrays` wait for, in one plan."""
-    pending = [array for array in arrays if not is_input(array._cell.node)]
+    # all before any result is written: handles of one cell see each other's writes
+    pending: list[tuple[Array, Node]] = []
+    nodes: list[Node] = []
+    for array in arrays:
+        base = array._cell.node
+        if base.op is not Op.INPUT:
+            pending.append((array, base))
+            nodes.append(base if array._view is None else _node_to_evaluate(array))
     if not pending:
         return
     check_allowed(reason)
-    # before any result is written: handles of one cell see each other's writes
-    bases = [array._cell.node for array in pending]
-    nodes = [_node_to_evaluate(array) for array in pending]
     results = pipeline.evaluate(nodes, reason)
-    for array, base, node, result in zip(pending, bases, nodes, results, strict=True):
+    for (array, base), node, result in zip(pending, nodes, results, strict=True):
         if node is base:
             array._cell.node = result
         else:
@@ -68,7 +72,7 @@ def check_allowed(reason: str) -> None:
 
 
 def _node_to_evaluate(array: Array) -> Node:
-    if array._view is None or _count_references(array) > _REFERENCES_OF_ONE_HANDLE:
+    if _count_references(array) > _REFERENCES_OF_ONE_HANDLE:
         return array._cell.node
     return array.node
 

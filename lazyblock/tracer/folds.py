@@ -1,4 +1,4 @@
-"""Reductions on nodes: NumPy's result dtypes, explicit accumulators.
+"""Reductions and scans on nodes: NumPy's result dtypes, explicit accumulators.
 
 Bools and ints sum to (u)int64; half types accumulate in float32 and come back rounded once; the
 number of elements enters as a constant. Variance is the corrected two-pass algorithm.
@@ -15,9 +15,10 @@ from lazyblock import dtypes
 from lazyblock.dtypes import DType
 from lazyblock.errors import ValueRangeError
 from lazyblock.graph import build
+from lazyblock.graph.index_map import IndexMap
 from lazyblock.graph.node import Node
-from lazyblock.graph.ops import Op, ReduceKind
-from lazyblock.shapes import normalize_axes, size_of
+from lazyblock.graph.ops import Op, ReduceKind, reduce_identity
+from lazyblock.shapes import Shape, contiguous_strides, normalize_axes, normalize_axis, size_of
 from lazyblock.tracer.functions import FUNCTIONS
 from lazyblock.tracer.operands import as_node
 
@@ -28,10 +29,8 @@ def total(kind: ReduceKind, x: Node, axis: Axis, dtype: Any, keepdims: bool) -> 
     """SUM or PROD; `dtype` (None = NumPy's choice) is that of the accumulator and the result."""
     result = _total_dtype(x.dtype) if dtype is None else dtypes.as_dtype(dtype)
     axes = normalize_axes(axis, x.ndim, kind.value)
-    if dtypes.is_bool(result):
-        kind = ReduceKind.ANY if kind is ReduceKind.SUM else ReduceKind.ALL
     wide = build.cast(build.cast(x, result), dtypes.accumulator_dtype(result))
-    return build.cast(_reduce(kind, wide, axes, keepdims), result)
+    return build.cast(_reduce(_kind_on(result, kind), wide, axes, keepdims), result)
 
 
 def _total_dtype(dtype: DType) -> DType:
@@ -48,9 +47,73 @@ def extreme(kind: ReduceKind, x: Node, axis: Axis, keepdims: bool) -> Node:
         raise ValueRangeError(
             f"zero-size array to reduction operation {name} which has no identity"
         )
-    if dtypes.is_bool(x.dtype):
-        kind = ReduceKind.ANY if kind is ReduceKind.MAX else ReduceKind.ALL
-    return _reduce(kind, x, axes, keepdims)
+    return _reduce(_kind_on(x.dtype, kind), x, axes, keepdims)
+
+
+def _kind_on(dtype: DType, kind: ReduceKind) -> ReduceKind:
+    """Sums and maxima of bools are ANY, products and minima ALL."""
+    return _ON_BOOL.get(kind, kind) if dtypes.is_bool(dtype) else kind
+
+
+_ON_BOOL = {
+    ReduceKind.SUM: ReduceKind.ANY,
+    ReduceKind.MAX: ReduceKind.ANY,
+    ReduceKind.PROD: ReduceKind.ALL,
+    ReduceKind.MIN: ReduceKind.ALL,
+}
+
+
+def running(
+    kind: ReduceKind, x: Node, axis: Any, dtype: Any, operation: str, include_initial: bool = False
+) -> Node:
+    """Every element combined with all before it; axis None scans all elements in C order.
+
+    dtype (None = NumPy's choice) is that of the result; half types add up in float32.
+    include_initial puts the combination of nothing first.
+    """
+    is_total = kind in (ReduceKind.SUM, ReduceKind.PROD)
+    chosen = _total_dtype(x.dtype) if is_total else x.dtype
+    if kind in (ReduceKind.ANY, ReduceKind.ALL):
+        chosen = dtypes.bool_
+    result = chosen if dtype is None else dtypes.as_dtype(dtype)
+    if axis is None or x.ndim == 0:
+        axis = normalize_axis(axis or 0, 1, operation)
+        x = build.reshape(x, (x.size,))
+    axis = normalize_axis(axis, x.ndim, operation)
+    wide = dtypes.accumulator_dtype(result) if is_total else result
+    operand = build.cast(build.cast(x, result), wide)
+    kind = _kind_on(result, kind)
+    scanned = build.cast(build.scan(kind, operand, axis), result)
+    return build.pad(scanned, axis, int(include_initial), 0, reduce_identity(kind, result))
+
+
+def place_of_extreme(kind: ReduceKind, x: Node, axis: Any, keepdims: bool) -> Node:
+    """Where MAX or MIN stands first, as int64; NaN wins. axis None counts in C order.
+
+    It is the least of the places that hold the extreme: two reductions of the same rows.
+    """
+    name = f"arg{kind.value}"
+    axes = tuple(range(x.ndim)) if axis is None else (normalize_axis(axis, x.ndim, name),)
+    size = size_of([x.shape[a] for a in axes])
+    if size == 0:
+        raise ValueRangeError(f"attempt to get {name} of an empty sequence")
+    if not axes:
+        return build.constant(0, dtypes.int64)
+    best = build.reduce_keepdims(_kind_on(x.dtype, kind), x, axes)
+    is_best = build.elementwise(Op.EQUAL, x, best)
+    if dtypes.is_floating(x.dtype):
+        is_best = build.elementwise(Op.BITWISE_OR, is_best, build.elementwise(Op.ISNAN, x))
+    counted = dtypes.int32 if size < 2**31 else dtypes.int64
+    places = build.where(is_best, _places(x.shape, axes, counted), build.fixed(size, counted))
+    return build.cast(_reduce(ReduceKind.MIN, places, axes, keepdims), dtypes.int64)
+
+
+def _places(shape: Shape, axes: tuple[int, ...], dtype: DType) -> Node:
+    """The number of every element among those along `axes`, in C order."""
+    strides = contiguous_strides(tuple(n if a in axes else 1 for a, n in enumerate(shape)))
+    row = tuple(stride if a in axes else 0 for a, stride in enumerate(strides))
+    line = build.iota(size_of([shape[a] for a in axes]), dtype)
+    return build.view(line, IndexMap((0,), (row,), len(shape)), shape)
 
 
 def truth(kind: ReduceKind, x: Node, axis: Axis, keepdims: bool) -> Node:

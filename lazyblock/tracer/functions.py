@@ -71,7 +71,10 @@ class Function:
         result = self.shortcut(operands, loop) if self.shortcut else None
         if result is not None:
             return result
-        nodes = [as_node(x, dtype) for x, dtype in zip(operands, loop, strict=False)]
+        nodes = [
+            x if type(x) is Node and x.dtype is dtype else as_node(x, dtype)
+            for x, dtype in zip(operands, loop, strict=False)
+        ]
         return build.elementwise(rule, *nodes) if isinstance(rule, Op) else rule(*nodes)
 
     def of_two(self, left: Node, right: Node) -> Node:
@@ -158,7 +161,14 @@ def _compare_signs(op: Op, left: Node, right: Node) -> Node:
     return build.elementwise(Op.BITWISE_AND, build.elementwise(Op.INVERT, negative), same)
 
 
-# Powers
+# Quotients and powers
+
+
+def _divide_shortcut(operands: tuple[Any, ...], loop: tuple[DType, ...]) -> Node | None:
+    """1 / x, which needs no argument for the 1."""
+    one, x = operands
+    is_one = isinstance(one, (int, float)) and one == 1
+    return build.elementwise(Op.RECIPROCAL, as_node(x, loop[1])) if is_one else None
 
 
 def _power_shortcut(operands: tuple[Any, ...], loop: tuple[DType, ...]) -> Node | None:
@@ -180,10 +190,6 @@ def _square(x: Node) -> Node:
     return build.elementwise(Op.MULTIPLY, x, x)
 
 
-def _inverse(x: Node) -> Node:
-    return build.elementwise(Op.DIVIDE, _scalar(1, x), x)
-
-
 def _integer_inverse(x: Node) -> Node:
     """1, -1 keep their value, all others give 0."""
     one = _scalar(1, x)
@@ -198,7 +204,7 @@ _INTEGER_POWERS: dict[float, Lowering] = {
 }
 _FLOAT_POWERS: dict[float, Lowering] = {
     **_INTEGER_POWERS,
-    -1: _inverse,
+    -1: lambda x: build.elementwise(Op.RECIPROCAL, x),
     0.5: lambda x: build.elementwise(Op.SQRT, x),
 }
 
@@ -287,7 +293,7 @@ _ROWS: dict[str, Rule | Rules] = {
     "ceil": {"biu": _identity, "f": Op.CEIL},
     "trunc": {"biu": _identity, "f": Op.TRUNC},
     "square": _square,
-    "reciprocal": {"iu": _integer_inverse, "f": _inverse},
+    "reciprocal": {"iu": _integer_inverse, "f": Op.RECIPROCAL},
     "logical_and": _logical(Op.BITWISE_AND),
     "logical_or": _logical(Op.BITWISE_OR),
     "logical_xor": _logical(Op.BITWISE_XOR),
@@ -302,6 +308,7 @@ _ROWS: dict[str, Rule | Rules] = {
 }
 _SHORTCUTS: dict[str, Shortcut] = {
     **{op.value: _compare_apart(op) for op in _COMPARISONS},
+    "divide": _divide_shortcut,
     "power": _power_shortcut,
 }
 

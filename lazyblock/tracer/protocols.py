@@ -15,6 +15,7 @@ import numpy as np
 
 from lazyblock import dtypes
 from lazyblock.errors import DTypeError, UnsupportedError, ValueRangeError
+from lazyblock.graph.ops import ReduceKind
 from lazyblock.tracer.operands import can_cast_same_kind
 
 _NAMESPACE = __name__.partition(".")[0]
@@ -26,7 +27,8 @@ _RENAMED: dict[Callable[..., Any], str] = {
     np.around: "round",
 }
 _SAME_NAME = """
-    sum prod max min mean var std any all where clip round
+    sum prod max min argmax argmin mean var std any all where clip round
+    cumsum cumprod cumulative_sum cumulative_prod
     reshape transpose swapaxes moveaxis expand_dims squeeze broadcast_to broadcast_arrays ravel flip
     zeros_like ones_like full_like empty_like ndim shape size iscomplexobj isrealobj
     result_type can_cast copy astype
@@ -43,6 +45,15 @@ _REDUCTIONS: dict[np.ufunc, str] = {
     np.minimum: "min",
     np.logical_or: "any",
     np.logical_and: "all",
+}
+# Ufuncs whose `accumulate` records, by what combines.
+_ACCUMULATIONS: dict[np.ufunc, ReduceKind] = {
+    np.add: ReduceKind.SUM,
+    np.multiply: ReduceKind.PROD,
+    np.maximum: ReduceKind.MAX,
+    np.minimum: ReduceKind.MIN,
+    np.logical_or: ReduceKind.ANY,
+    np.logical_and: ReduceKind.ALL,
 }
 _KNOWN_OPERANDS = (np.ndarray, np.generic, bool, int, float, list, tuple)
 
@@ -65,7 +76,7 @@ class NumPyProtocols:
         return namespace()
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **settings: Any) -> Any:
-        """Record `ufunc(*inputs)` or `ufunc.reduce(x)`; NotImplemented for what is not known."""
+        """Record a call, `reduce` or `accumulate` of a ufunc; NotImplemented if not known."""
         own = type(self)
         if not all(isinstance(x, (own, *_KNOWN_OPERANDS)) for x in inputs):
             return NotImplemented
@@ -76,6 +87,8 @@ class NumPyProtocols:
             results = _call(ufunc, inputs, settings.get("dtype"))
         elif method == "reduce" and ufunc in _REDUCTIONS:
             results = _reduce(_REDUCTIONS[ufunc], *inputs, **settings)
+        elif method == "accumulate" and ufunc in _ACCUMULATIONS:
+            results = _accumulate(_ACCUMULATIONS[ufunc], *inputs, **settings)
         else:
             return NotImplemented
         return results if results is NotImplemented else _store(ufunc, results, out)
@@ -129,6 +142,14 @@ def _convert(operand: Any, dtype: dtypes.DType, ufunc: np.ufunc) -> Any:
 def _reduce(name: str, array: Any, axis: Any = 0, **settings: Any) -> Any:
     given = {key: value for key, value in settings.items() if value is not None}
     return getattr(namespace(), name)(array, axis=axis, **given)
+
+
+def _accumulate(kind: ReduceKind, array: Any, axis: Any = 0, dtype: Any = None) -> Any:
+    if array.ndim == 0:
+        raise DTypeError("cannot accumulate on a scalar")
+    if axis is None and array.ndim > 1:
+        raise ValueRangeError("accumulate does not allow multiple axes")
+    return array.accumulate(kind, axis, dtype)
 
 
 def _store(ufunc: np.ufunc, results: Any, out: tuple[Any, ...]) -> Any:

@@ -29,6 +29,16 @@ def min(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Array:
     return to_array(x).min(axis, keepdims)
 
 
+def argmax(x: Any, /, axis: int | None = None, *, keepdims: bool = False) -> Array:
+    """Where the largest element stands first, NaN above all; axis None counts in C order."""
+    return to_array(x).argmax(axis, keepdims)
+
+
+def argmin(x: Any, /, axis: int | None = None, *, keepdims: bool = False) -> Array:
+    """Where the smallest element stands first, NaN below all; axis None counts in C order."""
+    return to_array(x).argmin(axis, keepdims)
+
+
 def any(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Array:
     """Whether an element is not zero."""
     return to_array(x).any(axis, keepdims)

@@ -12,7 +12,6 @@ from lazyblock.graph import build, index_map
 from lazyblock.graph.attrs import InputAttrs
 from lazyblock.graph.index_map import IndexMap
 from lazyblock.graph.node import Node
-from lazyblock.graph.ops import Op
 from lazyblock.shapes import Shape, contiguous_strides, reshape_strides, size_of
 
 
@@ -109,8 +108,3 @@ def _unit_axes_map(shape: Shape, new_shape: Shape) -> IndexMap | None:
     for source, target in zip(before, after, strict=True):
         axes[source] = target
     return index_map.from_axes(axes, len(new_shape))
-
-
-def is_input(node: Node) -> bool:
-    """Whether the node's elements lie in memory."""
-    return node.op is Op.INPUT

@@ -12,7 +12,8 @@ import pytest
 from lazyblock import config, dtypes
 from lazyblock.backend.llvm.host import emit_host
 from lazyblock.backend.llvm.optimize import to_object
-from lazyblock.backend.runtime.cpu import CpuDevice, alias, size_class
+from lazyblock.backend.runtime.cpu import CpuDevice, alias
+from lazyblock.backend.runtime.pool import size_class
 from lazyblock.errors import CompileError, LaunchError, OutOfResourcesError
 from lazyblock.shapes import contiguous_strides
 from lazyblock.tiler.builder import Builder

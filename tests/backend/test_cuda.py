@@ -2,18 +2,18 @@
 
 import ctypes
 import enum
-import gc
 import itertools
+import re
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 
-from lazyblock import dtypes
+from lazyblock import config, dtypes
 from lazyblock.backend.llvm.nvptx import emit_nvptx
 from lazyblock.backend.llvm.ptx import to_ptx
-from lazyblock.backend.runtime import cuda, cuda_driver
+from lazyblock.backend.runtime import cuda, cuda_driver, cuda_module
 from lazyblock.backend.runtime.device import pack_pointer, pack_scalar
 from lazyblock.errors import CompileError, DeviceError, LaunchError, OutOfResourcesError
 from lazyblock.tiler.interpret import interpret
@@ -59,7 +59,8 @@ class _Library:
     ("library", "words"),
     [
         (_Library(version=11080), "for CUDA 11.8, at least 12.7"),
-        (_Library(status=100), "does not start (error 100)"),
+        (_Library(status=999), "does not start (error 999)"),
+        (_Library(status=100), "finds no device; CUDA_VISIBLE_DEVICES may hide them (error 100)"),
         (_Library(count=0), "finds no device"),
     ],
 )
@@ -94,14 +95,20 @@ OK = _Result.CUDA_SUCCESS
 class FakeDriver:
     """cuda.bindings.driver over host memory; `room` bytes may be allocated at a time."""
 
+    current = None
+
     def __init__(self, room=1 << 20):
         self.room = room
         self.cached = 0  # bytes the pool holds and nobody uses
         self.blocks = {}
         self.launches = []
         self.launch_status = OK
+        self.num_parameters = 2
         self.wait_status = OK
         self.load_status = OK
+        self.link_status = OK
+        self.linked = []
+        FakeDriver.current = self
         self.images = []
         self.CUresult = _Result
         for name in ("CUdevice_attribute", "CUfunction_attribute", "CUmemPool_attribute"):
@@ -173,18 +180,57 @@ class FakeDriver:
     def cuFuncGetAttribute(self, key, function):
         return OK, {"NUM_REGS": 40, "LOCAL_SIZE_BYTES": 8}.get(key[18:], 16)
 
-    def cuLaunchKernel(self, function, *rest):
-        *dimensions, _stream, parameters, _extra = rest
-        array = ctypes.cast(parameters, ctypes.POINTER(ctypes.c_void_p))
-        self.launches.append((dimensions, [ctypes.string_at(array[i], 8) for i in range(2)]))
-        return (self.launch_status,)
+    def cuModuleGetFunction(self, module, name):
+        return OK, FUNCTION
+
+    def cuStreamCreate(self, flags):
+        return OK, STREAM
+
+    def cuDriverGetVersion(self):
+        return OK, 13000
+
+    def cuLinkCreate(self, count, options, values):
+        self.logs = dict(zip(options, values, strict=True))
+        self.logs["CU_JIT_INFO_LOG_BUFFER"][:24] = b"ptxas info : (C7510) ..."
+        return OK, "state"
+
+    def cuLinkAddData(self, state, kind, text, *rest):
+        self.linked.append(text)
+        if self.link_status:
+            self.logs["CU_JIT_ERROR_LOG_BUFFER"][:17] = b"ptxas: line 3: no"
+        return (self.link_status,)
+
+    def cuLinkComplete(self, state):
+        self.cubin = ctypes.create_string_buffer(b"\x7fELF" + self.linked[-1][:4])
+        return OK, ctypes.addressof(self.cubin), 8
+
+
+FUNCTION, STREAM = 1 << 40, 1 << 41
+_UNSIGNED = [ctypes.c_uint] * 7
+_POINTERS = [ctypes.c_void_p] * 3
+
+
+@ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *_UNSIGNED, *_POINTERS)
+def launch_on_fake(function, *rest):
+    """What the builtin of `cuda_launch` calls instead of cuLaunchKernel."""
+    *dimensions, stream, parameters, extra = rest
+    assert (function, stream, extra) == (FUNCTION, STREAM, None)
+    array = ctypes.cast(parameters, ctypes.POINTER(ctypes.c_void_p))
+    driver = FakeDriver.current
+    values = [ctypes.string_at(array[i], 8) for i in range(driver.num_parameters)]
+    driver.launches.append((dimensions, values))
+    return driver.launch_status
 
 
 @pytest.fixture
-def fake(monkeypatch):
+def fake(monkeypatch, tmp_path):
     driver = FakeDriver()
+    address = ctypes.cast(launch_on_fake, ctypes.c_void_p).value
+    monkeypatch.setattr(cuda, "find_driver_function", lambda: address)
+    monkeypatch.setattr(config.current, "cache_dir", str(tmp_path / "cache"))
     monkeypatch.setattr(cuda, "driver", driver)
     monkeypatch.setattr(cuda_driver, "driver", driver)
+    monkeypatch.setattr(cuda_module, "driver", driver)
     monkeypatch.setattr(cuda._thread, "current", None)
     return driver
 
@@ -231,12 +277,26 @@ def test_strided_host_arrays_are_copied_in_order(device):
     np.testing.assert_array_equal(device.to_host(buffer, 0, data.dtype, (4, 3), (3, 1)), data)
 
 
-def test_buffers_are_freed_with_their_last_reference(fake, device):
+def test_freed_buffers_serve_again(fake, device):
     buffer = device.allocate(100)
+    pointer = buffer.pointer
     assert len(fake.blocks) == 1
     del buffer
-    gc.collect()
-    assert not fake.blocks
+    assert device.allocate(120).pointer == pointer
+    assert len(fake.blocks) == 1
+    device.trim()
+    assert not fake.blocks and not fake.cached
+
+
+@pytest.mark.parametrize("bound", ["_MOST_KEPT_BYTES", "held"])
+def test_what_is_not_kept_goes_to_the_driver(monkeypatch, fake, device, bound):
+    if bound == "held":
+        device._pool.limit = 4096
+    else:
+        monkeypatch.setattr(cuda, bound, 4096)
+    buffers = [device.allocate(4096), device.allocate(5000)]
+    del buffers
+    assert sorted(map(len, fake.blocks.values())) == [4096]
 
 
 def test_empty_buffers_take_no_memory(fake, device):
@@ -248,32 +308,69 @@ def test_empty_buffers_take_no_memory(fake, device):
 def test_pooled_memory_is_returned_before_giving_up(fake, device):
     first = device.allocate(900_000)
     del first
-    gc.collect()
-    assert fake.cached == 900_000
-    assert device.allocate(800_000).nbytes == 800_000
+    assert device._pool.held_bytes >= 900_000
+    second = device.allocate(600_000)
+    assert second.nbytes == 600_000 and device._pool.held_bytes == fake.cached == 0
+
+
+def test_memory_of_cycles_is_returned_before_giving_up(device):
+    cycle = [device.allocate(900_000)]
+    cycle.append(cycle)
+    del cycle
+    assert device.allocate(600_000).nbytes == 600_000
 
 
 def test_out_of_memory_tells_the_sizes(device):
     kept = device.allocate(500_000)
-    with pytest.raises(OutOfResourcesError, match=r"no room for 2,000,000 bytes[^$]*500,000"):
+    with pytest.raises(OutOfResourcesError, match=r"no room for 2,000,000 bytes[^$]*524,288 bytes"):
         device.allocate(2_000_000)
     assert kept.pointer
 
 
 def test_loading_ends_text_with_a_zero_and_reads_resources(fake, device):
     kernel = device.load(b".version 8.6", "k", 128, 64)
-    assert fake.images == [b".version 8.6\0"]
+    assert fake.linked == [b".version 8.6\0"]
     assert kernel.resources.registers == 40
     assert kernel.resources.spill_bytes == 8
     assert kernel.resources.shared_bytes == 16 + 64
     device.load(b"\x7fELF", "k", 128, 0)
     assert fake.images[-1] == b"\x7fELF"
+    device.load(b"setmaxnreg", "k", 128, 0)
+    assert fake.images[-1] == b"setmaxnreg\0" and len(fake.linked) == 1
+
+
+def test_machine_code_is_kept_with_its_log(fake, device):
+    for text in (b"one", b"two", b"one"):
+        kernel = device.load(text, "k", 128, 0)
+        assert fake.images[-1] == b"\x7fELF" + (text + b"\0")[:4]
+        assert kernel.log == "ptxas info : (C7510) ..."
+        assert kernel.warnings == (kernel.log,)
+    assert fake.linked == [b"one\0", b"two\0"]
+
+
+@pytest.mark.parametrize("change", ["driver", "cache off", "refused"])
+def test_machine_code_of_something_else_is_not_used(monkeypatch, fake, device, change):
+    device.load(b"one", "k", 128, 0)
+    if change == "driver":
+        monkeypatch.setattr(fake, "cuDriverGetVersion", lambda: (OK, 13010), raising=False)
+    elif change == "cache off":
+        monkeypatch.setattr(config.current, "cache", False)
+    else:
+        answers = iter([_Result.CUDA_ERROR_INVALID_PTX, OK])
+        monkeypatch.setattr(
+            fake, "cuModuleLoadDataEx", lambda *_: (next(answers), "module"), raising=False
+        )
+    device.load(b"one", "k", 128, 0)
+    assert len(fake.linked) == 2
 
 
 def test_a_refused_text_raises_with_the_log(fake, device):
+    fake.link_status = _Result.CUDA_ERROR_INVALID_PTX
+    with pytest.raises(CompileError, match=r"compile kernel 'k'[^$]*ptxas: line 3: no"):
+        device.load(b"", "k", 128, 0)
     fake.load_status = _Result.CUDA_ERROR_INVALID_PTX
     with pytest.raises(CompileError, match=r"load kernel 'k'[^$]*ptxas: line 3: no"):
-        device.load(b"", "k", 128, 0)
+        device.load(b"\x7fELF", "k", 128, 0)
 
 
 def test_too_much_shared_memory_is_refused(device):
@@ -288,13 +385,30 @@ def make_slots(*values, grid=(3, 1, 1)):
 def test_launch_passes_every_slot(fake, device):
     kernel = device.load(b"", "k", 128, 64)
     slots = make_slots(pack_pointer(1 << 40), pack_scalar(2.5, dtypes.float32))
-    device.launch(kernel, (3, 2, 1), slots, 10)
+    launch = device.bind(kernel, (3, 2, 1), 10)
+    launch(bytes(slots))
     slots[:8] = pack_pointer(77)
-    device.launch(kernel, (3, 2, 1), slots, 10)
+    launch(bytes(slots))
     (dimensions, first), (_, second) = fake.launches
     assert dimensions == [3, 2, 1, 128, 1, 1, 64]
     assert first == [pack_pointer(1 << 40), pack_scalar(2.5, dtypes.float32)]
     assert second[0] == pack_pointer(77)
+
+
+def test_clusters_multiply_the_grid(fake, device):
+    kernel = device.load(b"", "k", 128, 64, 4)
+    slots = make_slots(pack_pointer(0), pack_scalar(2.5, dtypes.float32))
+    device.launch(kernel, (3, 2, 1), slots, 10)
+    assert fake.launches[0][0] == [12, 2, 1, 128, 1, 1, 64]
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 200])
+def test_launch_takes_any_number_of_parameters(fake, device, count):
+    kernel = device.load(b"", "k", 128, 0)
+    fake.num_parameters = count
+    values = [pack_pointer(2**64 - 1 - n) for n in range(count)]
+    device.launch(kernel, (2**31 - 1, 1, 1), make_slots(*values), 1)
+    assert fake.launches == [([2**31 - 1, 1, 1, 128, 1, 1, 0], values)]
 
 
 def test_an_empty_grid_launches_nothing(fake, device):
@@ -314,19 +428,61 @@ def test_a_lost_device_says_so_once_and_again(fake, device):
     kernel = device.load(b"", "k", 128, 0)
     device.launch(kernel, (1, 1, 1), make_slots(pack_pointer(0), pack_pointer(0)), 0)
     fake.wait_status = _Result.CUDA_ERROR_ILLEGAL_ADDRESS
-    with pytest.raises(LaunchError, match=r"A kernel failed on the GPU[^$]*'k'"):
+    launch = device.bind(kernel, (1, 1, 1), 0)
+    with pytest.raises(LaunchError, match=r"A kernel failed on the GPU[^$]*bounds[^$]*'k'"):
         device.synchronize()
+    with pytest.raises(DeviceError, match="cuda:0 is lost to this process"):
+        launch(bytes(make_slots()))
+    assert len(fake.launches) == 1
     with pytest.raises(DeviceError, match="cuda:0 is lost to this process"):
         device.allocate(8)
 
 
 def test_a_forked_child_is_refused(monkeypatch, device):
+    device.from_host(np.zeros(1))
+    cuda._forget_threads()  # as forking does
     monkeypatch.setattr(cuda_driver, "_is_forked", True)
     with pytest.raises(DeviceError, match="cannot be used in a forked process"):
-        device.allocate(8)
+        device.from_host(np.zeros(1))
     monkeypatch.setattr(cuda_driver, "_found", cuda_driver.Probe(1, ""))
     assert not cuda.is_available()
     assert "forked" in cuda.describe_missing()
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (214, "uncorrectable memory error"),
+        (700, r"out of bounds \('emulated:sm_90a' tells where\)"),
+        (702, "ran longer than"),
+        (709, "context was destroyed"),
+        (716, "not aligned"),
+        (719, "does not tell how"),
+    ],
+)
+def test_errors_that_lose_the_device_are_explained(fake, status, words):
+    error = cuda_driver.make_error(status, "wait")
+    assert isinstance(error, LaunchError)
+    assert re.search(rf"{words}.*\.\n.*trying to wait; the device is lost", str(error))
+
+
+def test_devices_that_cannot_be_used_say_why(monkeypatch, fake):
+    monkeypatch.setattr(cuda_driver, "_found", cuda_driver.Probe(2, ""))
+    cuda._open_device.cache_clear()
+    old = {"cuDeviceGet": lambda index: (OK, index)}
+    attribute = fake.cuDeviceGetAttribute
+    old["cuDeviceGetAttribute"] = lambda key, index: (OK, 7) if index == 0 else attribute(key, 1)
+    for name, function in old.items():
+        monkeypatch.setattr(fake, name, function, raising=False)
+    assert cuda.get_device(None).name == cuda.get_device(1).name == "cuda:1"
+    with pytest.raises(DeviceError, match=r"'cuda:0' cannot be used: .* capability 7\.7"):
+        cuda.get_device(0)
+    with pytest.raises(DeviceError, match=r"no device 'cuda:2', only 'cuda:0', 'cuda:1'\."):
+        cuda.get_device(2)
+    monkeypatch.setattr(cuda_driver, "_found", cuda_driver.Probe(0, "there is no NVIDIA driver"))
+    with pytest.raises(DeviceError, match="no device 'cuda:0': there is no NVIDIA driver"):
+        cuda.get_device(None)
+    cuda._open_device.cache_clear()
 
 
 def test_old_devices_are_refused(monkeypatch, fake):
@@ -440,12 +596,16 @@ def test_gpu_memory_comes_back_strided(gpu):
 def test_gpu_cubin_of_ptx_loads(gpu):
     program = axpy()(np.random.default_rng(0)).program
     kernel = emit_nvptx(program, gpu.target)
-    image = gpu.link(to_ptx(kernel.llvm, gpu.target).encode(), kernel.name)
-    assert image.startswith(b"\x7fELF")
-    assert gpu.load(image, kernel.name, kernel.num_threads, 0).resources.registers > 0
+    ptx = to_ptx(kernel.llvm, gpu.target).encode()
+    assert gpu.stream  # its context is current
+    image, log = cuda_module.link(ptx, kernel.name, cuda_driver.check)
+    assert image.startswith(b"\x7fELF") and "registers" in log
+    linked = gpu.load(image, kernel.name, kernel.num_threads, 0)
+    compiled = gpu.load(ptx + b"\n// setmaxnreg", kernel.name, kernel.num_threads, 0)
+    assert linked.resources == compiled.resources and compiled.resources.registers > 0
 
 
 @pytest.mark.gpu
 def test_gpu_refuses_faulty_text_with_its_log(gpu):
-    with pytest.raises(CompileError, match=r"load kernel 'k'"):
+    with pytest.raises(CompileError, match=r"compile kernel 'k'"):
         gpu.load(b".version 8.6\n.target sm_80\nnonsense\n", "k", 32, 0)

@@ -8,10 +8,12 @@ import pytest
 from lazyblock import dtypes
 from lazyblock.backend.compile import compile_program
 from lazyblock.backend.devices import get_device
+from lazyblock.backend.llvm import nvptx_convert
 from lazyblock.backend.llvm.emulated import EmulatedEmitter, _entry
 from lazyblock.backend.llvm.layout import LinearLayout
 from lazyblock.backend.llvm.nvptx import NvptxKernel
-from lazyblock.backend.llvm.nvptx_shared import SharedMemory, Slot, _PaddedRows
+from lazyblock.backend.llvm.nvptx_barriers import SharedAccess
+from lazyblock.backend.llvm.nvptx_shared import SharedMemory, Slot
 from lazyblock.backend.llvm.nvptx_thread import GLOBAL_POINTER, SHARED_POINTER
 from lazyblock.backend.llvm.optimize import host_target, to_object
 from lazyblock.backend.runtime.device import pack_pointer, pack_scalar
@@ -104,11 +106,8 @@ def test_a_dropped_barrier_on_global_memory_is_a_race(monkeypatch):
 
 
 def test_a_slot_written_while_others_read_it_is_a_race(monkeypatch):
-    def first_slot(memory, nbytes):
-        memory.sizes[0] = max(memory.sizes[0], nbytes)
-        return Slot(memory, 0, "@smem")
-
-    monkeypatch.setattr(SharedMemory, "open_slot", first_slot)
+    monkeypatch.setattr(SharedMemory, "_busy", lambda self, crosses_ctas: [])
+    monkeypatch.setattr(SharedAccess, "conflicts", lambda self, other: not other.is_write)
     message = fail(row_softmax(), r"race: write of 4 bytes .* no barrier after thread \d+'s\.")
     assert "read" in message
 
@@ -120,7 +119,9 @@ def test_two_writers_of_a_byte_are_a_race(monkeypatch):
 
 def test_too_little_shared_memory_is_out_of_bounds(monkeypatch):
     open_slot = SharedMemory.open_slot
-    monkeypatch.setattr(SharedMemory, "open_slot", lambda m, nbytes: open_slot(m, nbytes // 2))
+    monkeypatch.setattr(
+        SharedMemory, "open_slot", lambda m, nbytes, c: open_slot(m, nbytes // 2, c)
+    )
     fail(transpose_values(), "out-of-bounds write .* bytes of shared memory")
 
 
@@ -235,14 +236,14 @@ def fail_comparison(make):
 
 
 def test_a_wrong_basis_vector_in_a_conversion_changes_the_result(monkeypatch):
-    addresses = _PaddedRows.addresses
+    accesses = nvptx_convert._accesses
 
-    def swapped(rows, slot, layout):
+    def swapped(slot, shared, element, layout):
         first, second, *rest = layout.lane
-        return addresses(rows, slot, replace(layout, lane=(second, first, *rest)))
+        return accesses(slot, shared, element, replace(layout, lane=(second, first, *rest)))
 
-    pieces = iter([addresses, swapped] * 9)  # what is written is right, what is read is not
-    monkeypatch.setattr(_PaddedRows, "addresses", lambda *args: next(pieces)(*args))
+    pieces = iter([accesses, swapped] * 9)  # what is written is right, what is read is not
+    monkeypatch.setattr(nvptx_convert, "_accesses", lambda *args: next(pieces)(*args))
     fail_comparison(transpose_values())
 
 
@@ -250,7 +251,7 @@ def test_reading_the_other_slot_is_caught(monkeypatch):
     load = Slot.load
 
     def from_elsewhere(slot, element, address, width=1):
-        offset = slot.memory.sizes[slot.index]
+        offset = slot.stop - slot.start
         moved = slot.memory.emitter.value(
             f"getelementptr i8, {SHARED_POINTER} {address}, i32 {offset}"
         )
@@ -278,7 +279,7 @@ def run_threads(emit, outputs, num_warps=1):
     b.parameter("x", PointerType(int32), 16)
     program = b.finish()
     emitter = EmulatedEmitter(program)
-    emitter.start()
+    emitter.start(32 * num_warps, 1)
     thread = emitter.ask("thread_index")
     value = emit(emitter, thread)
     place = emitter.value(f"getelementptr i32, {GLOBAL_POINTER} %p0, i32 {thread}")
@@ -286,7 +287,7 @@ def run_threads(emit, outputs, num_warps=1):
     emitter.finish()
     parameters = [f"{GLOBAL_POINTER} %p0", f"{GLOBAL_POINTER} %p1"]
     frame = emitter.kernel("by_hand", parameters, 32 * num_warps)
-    kernel = NvptxKernel("", "by_hand", 32 * num_warps, 0)
+    kernel = NvptxKernel("", "by_hand", 32 * num_warps, 0, 1)
     text = "\n".join([frame, emitter.surroundings(), emitter.sites(), _entry(program, kernel)])
     image, _ = to_object(text, host_target(), 0)
     device = get_device("emulated:sm_90a")

@@ -13,12 +13,15 @@ from lazyblock.tiler.types import float32, int32
 from tests.backend.kernels import (
     argmax,
     axpy,
+    expect,
     in_place_reverse,
     layer_norm,
     pointer,
     reductions_in_loop,
     row_softmax,
+    transpose_values,
 )
+from tests.helpers.emulator import emulate
 
 TARGET = cuda_target("sm_90a")
 
@@ -43,7 +46,7 @@ def test_elementwise_kernels_need_no_barrier():
 def test_reductions_in_turn_need_one_barrier_each():
     kernel = emit(row_softmax(4096, 4096, 8, 16))
     assert count_barriers(kernel) == 2
-    assert kernel.shared_bytes == 2 * 8 * 4
+    assert kernel.shared_bytes == 2 * 8 * 4  # the second slot lies where the first is not read
 
 
 def test_reductions_within_a_warp_need_no_barrier():
@@ -56,8 +59,24 @@ def test_values_reduced_together_share_a_barrier():
     assert kernel.shared_bytes == 4 * 4 + 4 * 8
 
 
-def test_a_loop_with_reductions_waits_once_more_per_iteration():
-    assert count_barriers(emit(reductions_in_loop())) == 4
+def test_reductions_that_take_turns_in_a_loop_need_one_barrier_each():
+    assert count_barriers(emit(reductions_in_loop())) == 3
+
+
+def test_a_third_reduction_takes_the_place_of_the_first():
+    def three(rng):
+        case = row_softmax(4096, 4096, 8, 16)(rng)
+        b = Builder("three", num_warps=8)
+        x, out = pointer(b, "x"), pointer(b, "out")
+        row = b.load(b.add_pointer(x, b.arange(0, 4096)))
+        for _ in range(3):
+            row = b.sub(row, b.splat(b.reduce_with("add", row, 0), (4096,)))
+        b.store(b.add_pointer(out, b.arange(0, 4096)), row)
+        return case._replace(program=b.finish())
+
+    kernel = emit(three)
+    assert count_barriers(kernel) == 3
+    assert kernel.shared_bytes == 2 * 8 * 4
 
 
 def test_reading_and_writing_one_array_across_threads_waits():
@@ -125,7 +144,7 @@ def test_too_much_shared_memory_is_refused():
     offsets = b.reshape(b.arange(0, 1 << 16), shape)
     value = b.transpose(b.load(b.add_pointer(x, offsets)), (1, 0))
     b.store(b.add_pointer(out, offsets), value)
-    with pytest.raises(OutOfResourcesError, match=r"'large' wants 263,168 bytes of shared memory"):
+    with pytest.raises(OutOfResourcesError, match=r"'large' wants 262,144 bytes of shared memory"):
         emit_nvptx(b.finish(), TARGET)
 
 
@@ -137,13 +156,48 @@ def test_maths_must_be_expanded_first():
         emit_nvptx(b.finish(), TARGET)
 
 
+# --- shared memory -------------------------------------------------------------------------------
+
+
+def converted_twice(rows, columns, num_warps):
+    """Two conversions one after the other, of as much shared memory as the block."""
+    b = Builder("converted_twice", num_warps=num_warps)
+    x, out = pointer(b, "x"), pointer(b, "out")
+    offsets = b.reshape(b.arange(0, rows * columns), (rows, columns))
+    moved = b.transpose(b.load(b.add_pointer(x, offsets)), (1, 0))
+    again = b.load(b.add_pointer(x, b.reshape(offsets, moved.shape)))
+    turned = b.transpose(b.add(moved, again), (1, 0))
+    b.store(b.add_pointer(out, offsets), turned)
+    return emit_nvptx(b.finish(), TARGET)
+
+
+def test_exchanges_one_after_the_other_need_one_barrier_each():
+    kernel = converted_twice(64, 64, 4)
+    assert count_barriers(kernel) == 2
+    assert kernel.shared_bytes == 2 * 64 * 64 * 4
+
+
+def test_memory_serves_again_where_there_is_none_left():
+    kernel = converted_twice(256, 128, 32)
+    assert kernel.shared_bytes == 256 * 128 * 4
+    assert count_barriers(kernel) == 3
+
+
+def test_an_exchange_of_more_than_48_kib_runs():
+    case = transpose_values(128, 128, float32, 8)(np.random.default_rng(0))
+    assert emit_nvptx(case.program, TARGET).shared_bytes == 64 << 10
+    data, moved, flat, *_ = expect(case, emulate)
+    np.testing.assert_array_equal(moved.reshape(128, 128), data.T)
+    np.testing.assert_array_equal(flat.reshape(128, 128), data.T)
+
+
 # --- functions of a warp -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
 def test_shuffles_votes_and_atomics_are_single_instructions(arch):
     emitter = ThreadEmitter()
-    emitter.start()
+    emitter.start(32, 1)
     value = emitter.ask("thread_index")
     for kind in ("xor", "up", "down", "idx"):
         value = emitter.shuffle(kind, int32, value, "3")

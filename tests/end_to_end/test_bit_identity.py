@@ -113,3 +113,11 @@ def test_every_half_survives_float32(device, half):
     host = np.arange(1 << 16, dtype=np.uint16).view(half)
     assert_equal_values(on(device, lambda x: x.astype(np.float32), host), host.astype(np.float32))
     assert_equal_values(on(device, lambda x: x.astype(np.float32).astype(half), host), host)
+
+
+@pytest.mark.parametrize("device", [*DEVICES, "emulated:sm_90a"])
+@pytest.mark.parametrize("dtype", [d for d in dtypes.SUPPORTED if dtypes.is_floating(d)], ids=str)
+def test_reciprocals(device, dtype):
+    x = raw_bits(dtype, 1000, 0)
+    for function in (lambda x: 1 / x, lambda x: x**-1):
+        assert_same_bits(device, function, x)

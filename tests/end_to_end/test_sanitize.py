@@ -133,6 +133,28 @@ def test_reads_of_memory_nobody_wrote_are_reported():
     assert "(user.py:7), lane (20,)" in str(e.value)
 
 
+def test_memory_that_is_used_again_counts_as_unwritten():
+    program = copy_up_to("lt", block=32)(None).program
+    device = get_device("cpu")
+    full = device.from_host(np.arange(32, dtype=np.float32))
+    allocate, second = device.allocator(128), device.allocate(128)
+    first = allocate()
+    place = first.pointer
+    launch_on_buffers(program, [full.pointer, place], 32)
+    del first
+    again = allocate()
+    assert again.pointer == place
+    with pytest.raises(SanitizerError, match="read of unwritten memory at offset 0 of 'x'"):
+        launch_on_buffers(program, [again.pointer, second.pointer], 32)
+
+
+def test_what_unchecked_kernels_wrote_is_written():
+    with config.scope(sanitize=False):
+        allocate = get_device("cpu").allocator(128)
+    first, second = allocate(), get_device("cpu").allocate(128)
+    launch_on_buffers(copy_up_to("lt", block=32)(None).program, [first.pointer, second.pointer], 32)
+
+
 def test_pointers_into_no_buffer_are_refused():
     program = copy_up_to("lt", block=32)(None).program
     with pytest.raises(

@@ -25,6 +25,10 @@ def reasons(fusion_plan):
 X = array((4, 6))
 
 
+def scan(x, axis=1, reverse=False):
+    return build.scan(ReduceKind.SUM, x, axis, reverse)
+
+
 def rows_then_columns():
     return standardise(standardise(X, (1,)), (0,))
 
@@ -41,6 +45,12 @@ def rows_then_columns():
         ([total(X, (1,)), highest(X, (1,)), apply(Op.EXP, X)], [Form.ROWS]),
         ([total(X, (1,)), total(X, (0,))], [Form.ROWS, Form.ROWS]),
         ([rows_then_columns()], [Form.ROWS, Form.ROWS]),
+        ([apply(Op.EXP, scan(apply(Op.EXP, X)))], [Form.ROWS]),
+        ([scan(scan(X)), softmax(X)], [Form.ROWS]),
+        ([total(scan(softmax(X)), (1,))], [Form.ROWS]),
+        ([scan(X), scan(X, 0)], [Form.ROWS, Form.ROWS]),
+        ([build.permute(scan(X), (1, 0))], [Form.ROWS]),
+        ([apply(Op.ADD, X, build.permute(scan(array((6, 4))), (1, 0)))], [Form.ROWS, Form.MAP]),
         ([build.permute(apply(Op.EXP, X), (1, 0))], [Form.MAP]),
         ([build.reshape(apply(Op.EXP, X), (24,))], [Form.MAP]),
         ([build.reshape(build.permute(X, (1, 0)), (24,))], [Form.MAP]),
@@ -70,6 +80,21 @@ def test_a_reduction_read_at_other_rows_is_not_fused():
     sums = build.reduce(ReduceKind.SUM, square, (1,))
     across = apply(Op.SUBTRACT, square, build.broadcast_to(sums, (4, 4)))
     fusion_plan = plan(across)
+    assert len(fusion_plan.groups) == 2
+    assert Reason.POSITION in reasons(fusion_plan)
+
+
+def test_scans_in_opposite_directions_are_not_fused():
+    fusion_plan = plan(scan(scan(X), reverse=True))
+    assert len(fusion_plan.groups) == 2
+    assert Reason.DIRECTION in reasons(fusion_plan)
+    both = apply(Op.ADD, scan(X, reverse=True), scan(apply(Op.EXP, X), reverse=True))
+    assert len(plan(both).groups) == 1
+
+
+def test_a_scan_read_elsewhere_is_not_fused():
+    flipped = build.view(scan(X), index_map.slices((0, 5), (1, -1)), X.shape)
+    fusion_plan = plan(apply(Op.EXP, flipped))
     assert len(fusion_plan.groups) == 2
     assert Reason.POSITION in reasons(fusion_plan)
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from lazyblock import dtypes
+from lazyblock.errors import DTypeError, ShapeError
 from lazyblock.graph import build, index_map
 from lazyblock.graph.interpret import interpret
 from lazyblock.graph.networkx_view import to_networkx
@@ -94,3 +95,39 @@ def test_networkx_view_keeps_operand_order():
     graph = to_networkx([build.elementwise(Op.SUBTRACT, y, x)])
     edges = sorted(graph.edges(data="position"), key=lambda edge: edge[2])
     assert [graph.nodes[source]["node"] for source, _, _ in edges] == [y, x]
+
+
+@pytest.mark.parametrize("kind", ReduceKind, ids=lambda kind: kind.value)
+@pytest.mark.parametrize("reverse", [False, True])
+def test_scans(kind, reverse):
+    dtype = dtypes.bool_ if kind in (ReduceKind.ANY, ReduceKind.ALL) else dtypes.float64
+    values = np.random.default_rng(0).integers(0, 3, (3, 4)).astype(dtype)
+    x, start = new_input((3, 4), dtype), new_input((3,), dtype)
+    node = build.scan(kind, x, 1, reverse, start)
+    actual = value_of(node, {x: values, start: values[:, 3]})
+    order = slice(None, None, -1 if reverse else 1)
+    rows = values[:, order]
+    for place in range(4):
+        seen = np.column_stack([values[:, 3], rows[:, : place + 1]])
+        expected = value_of(build.reduce(kind, y := new_input(seen.shape, dtype), (1,)), {y: seen})
+        np.testing.assert_array_equal(actual[:, order][:, place], expected)
+
+
+def test_operands_of_scans_are_checked():
+    x = new_input((3, 4))
+    with pytest.raises(ShapeError, match=r"Cannot scan axis 2 of \(3, 4\)"):
+        build.scan(ReduceKind.SUM, x, 2)
+    with pytest.raises(ShapeError, match=r"A scan of \(3, 4\) starts from \(4,\) of float64"):
+        build.scan(ReduceKind.SUM, x, 0, start=new_input((3,)))
+    with pytest.raises(DTypeError, match="'any' reduces bool"):
+        build.scan(ReduceKind.ANY, x, 0)
+
+
+@pytest.mark.parametrize(("before", "after"), [(0, 0), (2, 0), (0, 3), (1, 2)])
+@pytest.mark.parametrize("shape", [(3, 4), (1, 1), (2, 0)])
+def test_padding_is_numpys(shape, before, after):
+    x, values = new_input(shape), np.random.default_rng(0).normal(size=shape)
+    for axis in (0, 1):
+        widths = [(before, after) if d == axis else (0, 0) for d in range(2)]
+        padded = value_of(build.pad(x, axis, before, after, 7.0), {x: values})
+        np.testing.assert_array_equal(padded, np.pad(values, widths, constant_values=7.0))

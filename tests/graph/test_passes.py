@@ -52,6 +52,11 @@ FIRES = {
     ),
     "floor twice": (simplify, apply(Op.FLOOR, apply(Op.FLOOR, X)), apply(Op.FLOOR, X)),
     "equal branches": (simplify, build.where(apply(Op.ISNAN, X), X, X), X),
+    "scan of one": (
+        simplify,
+        build.scan(ReduceKind.SUM, build.reshape(X, (3, 1, 4)), 1),
+        build.reshape(X, (3, 1, 4)),
+    ),
     "reduction of one": (
         simplify,
         build.reduce(ReduceKind.MAX, build.reshape(X, (3, 1, 4)), (1,)),
@@ -84,6 +89,11 @@ STAYS = {
     "plus zero": (simplify, apply(Op.ADD, X, build.constant(0, dtypes.float64))),
     "times zero": (simplify, apply(Op.MULTIPLY, X, build.constant(0, dtypes.float64))),
     "other branches": (simplify, build.where(apply(Op.ISNAN, X), X, apply(Op.EXP, X))),
+    "scan of some": (simplify, build.scan(ReduceKind.SUM, X, 1)),
+    "scan of one from a start": (
+        simplify,
+        build.scan(ReduceKind.SUM, build.reshape(X, (12, 1)), 1, start=FLAT),
+    ),
     "reduction of some": (simplify, build.reduce(ReduceKind.SUM, X, (1,))),
     "float sum of one, which turns -0.0 into 0.0": (
         simplify,

@@ -5,6 +5,7 @@ import pytest
 from lazyblock import dtypes, errors
 from lazyblock.graph import build, index_map
 from lazyblock.graph.attrs import ReduceAttrs, ViewAttrs
+from lazyblock.graph.infer import infer
 from lazyblock.graph.node import Node
 from lazyblock.graph.ops import Op, ReduceKind
 from lazyblock.graph.printer import print_graph
@@ -15,7 +16,7 @@ from tests.helpers.graphs import new_input
 
 def make_broken(op, inputs, attrs):
     """A node past the checks of `build.py`."""
-    return Node(op, inputs, attrs, UNKNOWN)
+    return Node(op, inputs, attrs, *infer(op, inputs, attrs), UNKNOWN)
 
 
 def test_sound_graphs_pass():

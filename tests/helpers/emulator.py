@@ -17,7 +17,8 @@ def run_on(name, program, arguments, grid=(1, 1, 1), compile=compile_block_progr
     """Run every instance of `grid` on the device called `name`; arrays are updated in place."""
     device = get_device(name)
     kernel = compile(program, device.target)
-    loaded = device.load(kernel.image, kernel.name, kernel.num_threads, kernel.shared_bytes)
+    frame = kernel.num_threads, kernel.shared_bytes, kernel.num_ctas
+    loaded = device.load(kernel.image, kernel.name, *frame)
     slots, buffers = bytearray(), []
     for parameter, argument in zip(program.parameters, arguments, strict=True):
         if isinstance(argument, np.ndarray):

@@ -33,7 +33,7 @@ def random_graph(rng, num_ops=12):
 
 def _random_node(rng, nodes):
     node = nodes[rng.integers(len(nodes))]
-    match rng.integers(6):
+    match rng.integers(7):
         case 0:
             return build.elementwise(UNARY[rng.integers(len(UNARY))], node)
         case 1:
@@ -47,6 +47,9 @@ def _random_node(rng, nodes):
             steps = [int(rng.choice([-1, 1])) for _ in node.shape]
             starts = [n - 1 if step < 0 else 0 for n, step in zip(node.shape, steps, strict=True)]
             return build.view(node, index_map.slices(starts, steps), node.shape)
+        case 5 if node.ndim:
+            kind = (ReduceKind.SUM, ReduceKind.MAX)[rng.integers(2)]
+            return build.scan(kind, node, int(rng.integers(node.ndim)), bool(rng.integers(2)))
     same = [other for other in nodes if other.shape in (node.shape, ())]
     other = same[rng.integers(len(same))]
     return build.elementwise(BINARY[rng.integers(len(BINARY))], node, other)

@@ -161,6 +161,9 @@ def make_language(place, grid):
         setattr(tl, name, lambda *x, n=name: _wide_only(lambda b, *v: b.math(n, *v), *x))
     tl.extra = python_types.SimpleNamespace(libdevice=_Libdevice())
     tl.load, tl.store, tl.reduce = _load, _store, _reduce
+    tl.associative_scan = _scan
+    tl.cumsum = lambda x, axis, reverse=False: _scan_known("add", x, axis, reverse)
+    tl.cumprod = lambda x, axis, reverse=False: _scan_known("mul", x, axis, reverse)
     tl.sum = lambda x, axis: _reduce_known("add", x, axis, widens_half=False)
     tl.max = lambda x, axis, propagate_nan=None: _reduce_extreme("max", x, axis, propagate_nan)
     tl.min = lambda x, axis, propagate_nan=None: _reduce_extreme("min", x, axis, propagate_nan)
@@ -214,12 +217,35 @@ def _extreme(kind, x, y, propagate_nan):
 
 
 def _reduce_known(kind, x, axis, widens_half):
+    x = _widen(kind, x, widens_half)
+    return _reduce(x, axis, lambda left, right: _binary(kind, left, right))
+
+
+def _widen(kind, x, widens_half):
     scalar = from_numpy(x.data.dtype)
     if scalar.is_integer and scalar.bits < 32:
-        x = x.to(int32 if kind != "add" or scalar.is_signed else SCALARS["u32"])
-    elif widens_half and scalar.is_half:
-        x = x.to(SCALARS["f32"])
-    return _reduce(x, axis, lambda left, right: _binary(kind, left, right))
+        return x.to(int32 if kind not in ("add", "mul") or scalar.is_signed else SCALARS["u32"])
+    return x.to(SCALARS["f32"]) if widens_half and scalar.is_half else x
+
+
+def _scan_known(kind, x, axis, reverse):
+    x = _widen(kind, x, widens_half=False)
+    return _scan(x, axis, lambda left, right: _binary(kind, left, right), reverse)
+
+
+def _scan(values, axis, combine, reverse=False):
+    is_tuple = isinstance(values, tuple)
+    step = -1 if reverse else 1
+    parts = [np.moveaxis(v.data, axis, 0)[::step] for v in (values if is_tuple else (values,))]
+    distance = 1
+    while distance < len(parts[0]):
+        pairs = [*(part[:-distance] for part in parts), *(part[distance:] for part in parts)]
+        results = combine(*map(Block, pairs))
+        behind = [v.data for v in (results if is_tuple else (results,))]
+        parts = [np.concatenate([p[:distance], b]) for p, b in zip(parts, behind, strict=True)]
+        distance *= 2
+    results = tuple(Block(np.moveaxis(part[::step], 0, axis)) for part in parts)
+    return results if is_tuple else results[0]
 
 
 def _reduce_extreme(kind, x, axis, propagate_nan):

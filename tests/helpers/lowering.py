@@ -10,39 +10,38 @@ from lazyblock.graph.build import constant_value
 from lazyblock.graph.ops import Op
 from lazyblock.graph.passes import GRAPH_PASSES
 from lazyblock.graph.passes.split_reductions import split_reductions
+from lazyblock.graph.passes.split_scans import split_scans
 from lazyblock.graph.traverse import topological
+from lazyblock.pipeline import TIDY_PASSES
 from lazyblock.shapes import contiguous_strides
 from lazyblock.tiler.interpret import interpret
 from lazyblock.tiler.lower.group import lower_group
 from lazyblock.tiler.lowered import ArrayArgument, ConstantArgument
-from lazyblock.tiler.passes.eliminate_common import eliminate_common
-from lazyblock.tiler.passes.eliminate_dead import eliminate_dead
-from lazyblock.tiler.passes.fold_constants import fold_constants
 from lazyblock.tiler.verify import verify_program
 
 POISON = 77  # what memory holds before it is written
 
 
-def run_blocks(outputs, inputs, target, num_programs=8):
+def run_blocks(outputs, inputs, target, num_programs=8, passes=TIDY_PASSES):
     """Plan, lower and interpret; inputs maps INPUT nodes to arrays. Returns the output arrays."""
-    split = partial(split_reductions, num_programs=num_programs)
-    for run in (*GRAPH_PASSES, split, *GRAPH_PASSES):
+    splits = [partial(run, num_programs=num_programs) for run in (split_scans, split_reductions)]
+    for run in (*GRAPH_PASSES, *splits, *GRAPH_PASSES):
         outputs = run(outputs)
     plan = plan_fusion(outputs)
     stored = frozenset(node for group in plan.groups for node in group.stored)
     memory = {node: inputs[node].ravel().copy() for node in inputs}
     memory |= {node: np.full(node.size, POISON).astype(node.dtype) for node in stored}
     for group in plan.groups:
-        run_kernel(lower_group(group, stored, target), memory)
+        run_kernel(lower_group(group, stored, target), memory, passes)
     return [_read(node, stored, memory) for node in plan.outputs]
 
 
-def run_kernel(lowered, memory):
-    """Interpret one kernel on `memory` (node -> flat array) after the tidying passes."""
+def run_kernel(lowered, memory, passes=TIDY_PASSES):
+    """Interpret one kernel on `memory` (node -> flat array) after block passes."""
     program = lowered.program
-    for run in (fold_constants, eliminate_common, eliminate_dead):
+    for run in passes:
         program = run(program)
-    verify_program(program)
+        verify_program(program)
     interpret(program, [_argument(a, memory) for a in lowered.arguments], lowered.grid)
 
 

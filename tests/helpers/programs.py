@@ -120,6 +120,24 @@ def argmax() -> Program:
     return b.finish()
 
 
+def running_best() -> Program:
+    """The largest element so far, and that with the highest bits from here on: where it is."""
+    b = Builder("running_best")
+    x, out = _pointers(b, "x", "out")
+    (best,) = _pointers(b, "best", element=int32)
+    row = b.load(b.add_pointer(x, _offsets(b)))
+    b.store(b.add_pointer(out, _offsets(b)), b.scan_with("max", row, 0))
+
+    def combine(value: Value, index: Value, other: Value, other_index: Value) -> list[Value]:
+        keep = b.compare("gt", value, other)
+        return [b.select(keep, value, other), b.select(keep, index, other_index)]
+
+    bits = b.bitcast(row, int32)
+    _, index = b.scan([bits, b.arange(0, BLOCK)], 0, combine, reverse=True)
+    b.store(b.add_pointer(best, _offsets(b)), index)
+    return b.finish()
+
+
 def branch() -> Program:
     """Even instances double, odd ones negate and write a flag."""
     b = Builder("branch")
@@ -140,7 +158,7 @@ def branch() -> Program:
 
 ZOO: dict[str, Callable[[], Program]] = {
     make.__name__: make
-    for make in (vector_add, row_softmax, loop_sum, transpose_tile, argmax, branch)
+    for make in (vector_add, row_softmax, loop_sum, transpose_tile, argmax, running_best, branch)
 }
 
 
@@ -284,6 +302,12 @@ class _Random:
         wide = self.b.broadcast_to(self.b.expand_dims(row, axis), (4, 4))
         return self.b.reshape(wide, (BLOCK,))
 
+    def scan(self) -> Value:
+        tile = self.b.reshape(self.any_value(), (4, 4))
+        axis, reverse = (int(self.rng.integers(2)) for _ in range(2))
+        scanned = self.b.scan_with(self.choose(["max", "min"]), tile, axis, bool(reverse))
+        return self.b.reshape(scanned, (BLOCK,))
+
     def if_(self) -> Value:
         scalar = self.any_type()
         condition = self.b.compare("lt", self.b.program_id(0), self.choose([1, 2, self.n]))
@@ -311,7 +335,7 @@ class _Random:
 
     STEPS = (
         *(binary, binary, binary, unary, compare, select, cast, cast, bitcast),
-        *(fma, reload, store, reduce, if_, for_),
+        *(fma, reload, store, reduce, scan, if_, for_),
     )
 
 

@@ -36,6 +36,7 @@ def assemble(ptx, arch, directory):
     command = [ptxas, f"-arch={arch}", "-v", source, "-o", source.with_suffix(".cubin")]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 0, f"{result.stderr}\n{ptx}"
+    assert not re.search(r"\bC7\d{3}\b", result.stderr), result.stderr  # code worse than asked for
     return Usage(
         int(re.search(r"Used (\d+) registers", result.stderr)[1]),
         sum(int(n) for n in re.findall(r"(\d+) bytes spill", result.stderr)),

@@ -78,7 +78,7 @@ def vector_add(x, y, out, n):
     tl.store(out + offs, x_values + y_values, mask=mask)
 
 
-# launch: vector_add[(4, 1, 1)](x, y, out, n, num_warps=4, num_stages=1)
+# launch: vector_add[(4, 1, 1)](x, y, out, n, num_warps=4, num_ctas=1, num_stages=1)
 """
     )
 
@@ -192,6 +192,26 @@ def test_reductions(kind, scalar, text):
     b.store(out, b.reduce_with(kind, b.load(b.add_pointer(x, b.arange(0, 8))), 0))
     source = unparse(b.finish())
     assert f" = {text}\n" in source
+
+
+@pytest.mark.parametrize(
+    "kind, scalar, reverse, text",
+    [
+        ("add", float32, False, "sums = tl.cumsum(x, axis=0)"),
+        ("add", int8, True, "sums = tl.cumsum(x, axis=0, reverse=True).to(tl.int8)"),
+        ("mul", float16, False, "products = tl.cumprod(x, axis=0)"),
+        ("max", float32, False, "scanned = tl.associative_scan(x, 0, combine_0)"),
+        ("or", int1, True, "scanned = tl.associative_scan(x, 0, combine_0, reverse=True)"),
+    ],
+)
+def test_scans(kind, scalar, reverse, text):
+    b = Builder()
+    x = b.parameter("x_ptr", PointerType(scalar))
+    out = b.parameter("out", PointerType(scalar))
+    lanes = b.arange(0, 8)
+    scanned = b.scan_with(kind, b.load(b.add_pointer(x, lanes)), 0, reverse)
+    b.store(b.add_pointer(out, lanes), scanned)
+    assert f"    {text}\n" in unparse(b.finish())
 
 
 def test_names_that_python_or_the_text_needs_are_avoided():

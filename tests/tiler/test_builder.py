@@ -83,6 +83,7 @@ def test_scalar_pointers_follow_the_offsets_shape():
         (lambda b, i, f: b.reshape(i, (3,)), "reshape keeps the element count"),
         (lambda b, i, f: b.transpose(i, (1, 0)), "not a permutation"),
         (lambda b, i, f: b.reduce_with("add", i, 1), "reduce over axis 1"),
+        (lambda b, i, f: b.scan_with("add", i, 1), "scan over axis 1"),
         (lambda b, i, f: b.arange(0, 3), "arange of 3 elements"),
         (lambda b, i, f: b.program_id(3), "axis 3"),
         (lambda b, i, f: b.if_(i, list, list), "an if needs a scalar i1"),
@@ -119,3 +120,11 @@ def test_reductions_know_their_kind():
     row = b.arange(0, 8)
     assert b.reduce_with("max", row, 0).owner.kind == "max"
     assert b.reduce([row], 0, lambda x, y: [x])[0].owner.kind == ""
+
+
+def test_scans_keep_the_shape():
+    b = Builder()
+    tile = b.reshape(b.arange(0, 8), (2, 4))
+    scanned = b.scan_with("add", tile, 1, reverse=True)
+    assert scanned.type == tile.type
+    assert (scanned.owner.kind, scanned.owner.reverse) == ("add", True)

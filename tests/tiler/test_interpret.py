@@ -338,6 +338,37 @@ def test_reductions_keep_the_order_of_operands():
     assert result.tolist() == [0, 8, 16, 24]
 
 
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("kind", ["add", "mul", "max"])
+def test_scans_are_numpys(kind, axis):
+    b = Builder()
+    shape = (4, 8, 2)
+    x, out, back = (b.parameter(name, PointerType(int32)) for name in ("x", "out", "back"))
+    offsets = b.reshape(b.arange(0, 64), shape)
+    tile = b.load(b.add_pointer(x, offsets))
+    b.store(b.add_pointer(out, offsets), b.scan_with(kind, tile, axis))
+    b.store(b.add_pointer(back, offsets), b.scan_with(kind, tile, axis, reverse=True))
+    data = np.random.default_rng(0).integers(-3, 4, shape).astype(np.int32)
+    results = [np.zeros(shape, np.int32) for _ in range(2)]
+    interpret(b.finish(), [data, *results])
+    accumulate = {"add": np.add, "mul": np.multiply, "max": np.maximum}[kind].accumulate
+    np.testing.assert_array_equal(results[0], accumulate(data, axis))
+    flipped = np.flip(accumulate(np.flip(data, axis), axis), axis)
+    np.testing.assert_array_equal(results[1], flipped)
+
+
+@pytest.mark.parametrize(("reverse", "stays"), [(False, 0), (True, 7)])
+def test_scans_keep_the_order_of_operands(reverse, stays):
+    b = Builder()
+    out = b.parameter("out", PointerType(int32))
+    lanes = b.arange(0, 8)
+    (first,) = b.scan([lanes], 0, lambda left, right: [left], reverse)
+    b.store(b.add_pointer(out, lanes), first)
+    result = np.zeros(8, np.int32)
+    interpret(b.finish(), [result])
+    assert result.tolist() == [stays] * 8
+
+
 def test_combines_may_branch():
     b = Builder()
     out = b.parameter("out", PointerType(int32))

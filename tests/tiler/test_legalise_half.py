@@ -7,6 +7,7 @@ from lazyblock.tiler.builder import Builder
 from lazyblock.tiler.interpret import interpret
 from lazyblock.tiler.ir import walk
 from lazyblock.tiler.ops import Cast, Reduce, Select
+from lazyblock.tiler.passes.expand_math import expand_math
 from lazyblock.tiler.passes.legalise_half import legalise_half
 from lazyblock.tiler.types import PointerType, bfloat16, float16, float32, int1, to_numpy
 from tests.helpers.cpu import assert_same_bits, run_on_cpu
@@ -149,3 +150,19 @@ def test_selects_loads_and_other_types_stay():
     assert legalise_half(program) is program
     assert any(isinstance(op, Select) for op in walk(program.body))
     assert not any(isinstance(op, Cast) for op in walk(program.body))
+
+
+@pytest.mark.parametrize("element", HALVES, ids=str)
+def test_tanh_rounds_as_the_true_value_but_near_ties(element):
+    dtype = to_numpy(element)
+    x = every_half(element)
+    program = half_program(lambda b, x: b.math("tanh", x), element, 1)
+    actual = run(expand_math(program), dtype, x).astype(np.float64)
+    expected = np.tanh(x.astype(np.float64))
+    is_number = ~np.isnan(expected)
+    assert np.array_equal(np.isnan(actual), ~is_number)
+    step = np.abs(np.spacing(expected.astype(dtype)).astype(np.float64))
+    assert (np.abs(actual - expected) <= 0.57 * step)[is_number].all()
+    assert np.array_equal(np.signbit(actual)[is_number], np.signbit(expected)[is_number])
+    mirrored = run(expand_math(program), dtype, -x).astype(np.float64)
+    assert np.array_equal(mirrored[is_number], -actual[is_number])

@@ -94,3 +94,63 @@ def test_every_root_of_a_row_is_loaded_once():
 def test_large_standardised_arrays_are_one_kernel(axes, target):
     _, lowered, _ = pipeline.compile_for([standardise(array((16384, 4096)), axes)], target)
     assert len(lowered) == 1
+
+
+def pairs(rows, columns, dtype=dtypes.float32):
+    """x[:, None] - y[None, :]."""
+    shape = (rows, columns)
+    x, y = array((rows, 1), dtype), array((1, columns), dtype)
+    return apply(Op.SUBTRACT, *(build.broadcast_to(side, shape) for side in (x, y)))
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.kind)
+@pytest.mark.parametrize("axes", [(0,), (1,)])
+@pytest.mark.parametrize("shape", [(1, 5), (5, 1), (33, 130), (129, 129), (0, 3), (3, 0)], ids=str)
+def test_functions_of_all_pairs(shape, axes, target):
+    distance = apply(Op.ABSOLUTE, pairs(*shape))
+    assert_lowers([total(distance, axes), total(apply(Op.SQRT, distance), axes)], target)
+    if shape[axes[0]]:
+        assert_lowers([softmax(distance, axes)], target)
+
+
+@pytest.mark.parametrize(
+    ("rows", "dtype", "tile"),
+    [
+        (65536, dtypes.float32, "<32x64xf32>"),
+        (2048, dtypes.float32, "<8x64xf32>"),  # a program for every unit
+        (65536, dtypes.float64, "<32x64xf64>"),
+    ],
+)
+def test_a_tile_of_pairs_holds_several_rows(rows, dtype, tile):
+    kernel = lower(total(pairs(rows, 65536, dtype), (1,)), TARGETS[1])
+    assert tile in print_program(kernel.program)
+
+
+def test_few_columns_are_one_tile():
+    kernel = lower(total(pairs(65536, 100), (1,)), TARGETS[1])
+    assert "<128x32xf32>" in print_program(kernel.program)
+
+
+def test_what_is_read_at_every_pair_keeps_whole_rows():
+    shape = (4096, 1024)
+    product = apply(Op.MULTIPLY, array(shape), pairs(*shape))
+    assert "<2x1024xf32>" in print_program(lower(total(product, (1,)), TARGETS[1]).program)
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.kind)
+@pytest.mark.parametrize("axis", [0, 1])
+def test_reads_outside_of_arrays_are_masked(axis, target):
+    x = array((9, 70))
+    padded = build.pad(apply(Op.EXP, x), axis, 2, 3, 1.0)
+    turned = build.pad(build.permute(array((70, 9)), (1, 0)), axis, 2, 3, 0.0)
+    assert_lowers([apply(Op.ADD, padded, turned), total(padded, (axis,))], target)
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.kind)
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize(("shape", "axis"), [((3, 70), 1), ((600, 3), 0), ((2, 0), 1), ((1, 5), 0)])
+def test_scans_start_where_they_are_told(shape, axis, reverse, target):
+    x, start = array(shape), array(shape[:axis] + shape[axis + 1 :])
+    scanned = build.scan(ReduceKind.SUM, x, axis, reverse, start)
+    highest_so_far = build.scan(ReduceKind.MAX, scanned, axis, reverse)
+    assert_lowers([apply(Op.SUBTRACT, highest_so_far, scanned), total(x, (axis,))], target)

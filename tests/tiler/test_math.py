@@ -13,10 +13,11 @@ from lazyblock.backend.llvm.ptx import to_ptx
 from lazyblock.target import cuda_target
 from lazyblock.tiler.builder import Builder
 from lazyblock.tiler.ir import walk
-from lazyblock.tiler.math import EXPANSIONS
+from lazyblock.tiler.math import EXPANSIONS, FAST_EXPANSIONS
 from lazyblock.tiler.math.fma import fma
 from lazyblock.tiler.ops import Bitcast, Constant, Math
 from lazyblock.tiler.ops.arith import MATH_FUNCTIONS
+from lazyblock.tiler.passes.eliminate_common import eliminate_common
 from lazyblock.tiler.passes.expand_math import expand_math
 from lazyblock.tiler.types import PointerType, float32, float64, int32, to_numpy
 from tests.helpers.cpu import assert_same_bits, run_on_cpu
@@ -212,6 +213,19 @@ def test_hot_functions_are_short_and_single(name, most):
     expanded = [op for op in walk(expand_math(b.finish()).body) if not isinstance(op, Constant)]
     assert sum(not isinstance(op, Bitcast) for op in expanded) <= most
     assert all(op.result.type.scalar != float64 for op in expanded)
+
+
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [("exp", 9), ("log", 19), ("tanh", 17), ("erf", 25), ("erfc", 34), ("sin", 24)],
+)
+def test_fast_forms_are_shorter(name, most):
+    b = Builder()
+    x = b.approximate("sqrt", b.constant(0.5, float32, (4,)))
+    b.math(name, x)
+    program = eliminate_common(expand_math(b.finish(), FAST_EXPANSIONS))
+    counted = [op for op in walk(program.body) if not isinstance(op, (Constant, Bitcast))]
+    assert len(counted) - 1 <= most
 
 
 @pytest.mark.parametrize("element", FORMATS, ids=str)

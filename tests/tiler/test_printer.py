@@ -113,6 +113,6 @@ def test_text_does_not_depend_on_the_hash_seed():
 
 
 def test_settings_are_kept():
-    program = dataclasses.replace(ZOO["vector_add"](), num_warps=8, num_stages=3)
+    program = dataclasses.replace(ZOO["vector_add"](), num_warps=8, num_ctas=2, num_stages=3)
     again = parse_program(print_program(program))
-    assert (again.num_warps, again.num_stages) == (8, 3)
+    assert (again.num_warps, again.num_ctas, again.num_stages) == (8, 2, 3)

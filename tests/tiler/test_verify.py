@@ -123,3 +123,9 @@ def test_reductions_yield_scalars_of_their_operands():
     row = b.cast(b.arange(0, 8), float32)
     b.reduce([row], 0, lambda left, right: [b.compare("lt", left, right)])
     assert_fault(b.finish(), "combine yields i1, expected f32")
+
+
+def test_scans_yield_scalars_of_their_operands():
+    b = Builder()
+    b.scan([b.arange(0, 8)], 0, lambda left, right: [b.compare("lt", left, right)])
+    assert_fault(b.finish(), "combine yields i1, expected i32")

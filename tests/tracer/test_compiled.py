@@ -5,6 +5,7 @@ import pytest
 
 import lazyblock as lb
 from lazyblock import errors
+from lazyblock.tracer import compiled
 
 
 def lazy(values, dtype=None):
@@ -140,3 +141,47 @@ def test_settings():
 def test_nothing_to_compile_is_refused():
     with pytest.raises(errors.ValueRangeError, match="got an empty list"):
         lb.compile([])
+
+
+def test_old_signatures_are_forgotten(monkeypatch):
+    monkeypatch.setattr(compiled, "_MOST_SIGNATURES", 2)
+    traced = []
+
+    @lb.compile
+    def scale(x, factor):
+        traced.append(factor)
+        return x * factor
+
+    for factor in (1, 2, 1, 3, 1, 2):
+        assert scale(lazy([5.0]), factor).tolist() == [5 * factor]
+    assert traced == [1, 2, 3, 2]
+
+
+def test_devices_are_part_of_a_signature():
+    there = lb.asarray([1.0, 2.0], device="emulated:sm_80")
+    f = lb.compile(lambda x: x + 1)
+    g = (lazy([0.0, 0.0]) + 1).compile()
+    for call in (f, g):
+        for x in (lazy([1.0, 2.0]), there, lazy([1.0, 2.0])):
+            result = call(x)
+            assert result.tolist() == [2, 3] and result.device == x.device
+    with pytest.raises(errors.DeviceError, match="different devices"):
+        (lazy([1.0]) + lazy([2.0])).compile()(lazy([1.0]), there[:1])
+
+
+def test_results_know_what_computed_them():
+    f = lb.compile(lambda x: lb.exp(x) + 1)
+    (kernel,) = f(lazy([1.0])).kernels
+    assert kernel.name == f.kernels[0].name and "exp" in kernel.name
+    assert kernel.stats["warnings"] == () and kernel.log == ""
+
+
+def test_calls_take_the_same_memory_again():
+    f = lb.compile(lambda x: x + 1)
+    x = lazy([1.0, 2.0])
+    first, second = f(x), f(x)
+    assert first.numpy().ctypes.data != second.numpy().ctypes.data
+    address = first.numpy().ctypes.data
+    del first
+    assert f(x).numpy().ctypes.data == address
+    assert second.tolist() == [2, 3]

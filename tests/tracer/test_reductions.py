@@ -96,3 +96,38 @@ def test_mean_of_many_tiny_halves():
 def test_count_is_a_constant_node():
     means = [lb.asarray(np.ones(n), device="cpu").mean().node for n in (3, 4)]
     assert [node.inputs[1].op for node in means] == [Op.CONSTANT] * 2
+
+
+# --- places of extremes --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+@pytest.mark.parametrize("axis", [None, 0, 1, -1])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_places_of_extremes(name, axis, keepdims):
+    function = getattr(np, name)
+    for dtype in (np.float32, np.int8, np.bool_):
+        assert_records_numpy(lambda x: function(x, axis, keepdims=keepdims), draw(dtype))
+    assert_records_numpy(lambda x: getattr(x, name)(axis), draw(np.float64)[::-1, :, 1])
+
+
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+def test_nan_is_the_extreme_and_the_first_of_equals_wins(name):
+    nan, inf = np.nan, np.inf
+    rows = [
+        [0.0, -0.0, 0.0],
+        [-0.0, 0.0, 0.0],
+        [1.0, nan, nan],
+        [inf, -inf, nan],
+        [-inf, -inf, inf],
+    ]
+    assert_records_numpy(lambda x: (getattr(np, name)(x, 1), getattr(np, name)(x)), np.array(rows))
+
+
+def test_places_of_extremes_of_nothing_and_of_scalars():
+    assert_records_numpy(lambda x: (x.argmax(), x.argmin()), np.array(3.0))
+    assert_records_numpy(lambda x: x.argmax(1), np.zeros((0, 3)))
+    for call in (lambda x: x.argmax(), lambda x: x.argmin(0)):
+        assert_same_error(call, np.zeros((0, 3)), kind=ValueError)
+    assert_same_error(lambda x: np.argmax(x, axis=(0, 1)), np.zeros((2, 3)), kind=TypeError)
+    assert_same_error(lambda x: np.argmin(x, axis=2), np.zeros((2, 3)), kind=IndexError)

@@ -21,7 +21,8 @@ from collections.abc import Sequence
 from lazyblock.backend.llvm.emit import Typed
 from lazyblock.backend.llvm.emulated_support import SITE_BITS, Access
 from lazyblock.backend.llvm.nvptx import NvptxKernel, emit_nvptx, parameter_type
-from lazyblock.backend.llvm.nvptx_thread import SHARED_POINTER, ThreadEmitter
+from lazyblock.backend.llvm.nvptx_thread import CLUSTER_POINTER, SHARED_POINTER, ThreadEmitter
+from lazyblock.backend.llvm.rules import APPROXIMATE_INTRINSICS
 from lazyblock.backend.llvm.types import element_nbytes
 from lazyblock.errors import UnsupportedError
 from lazyblock.source import UNKNOWN
@@ -32,7 +33,8 @@ from lazyblock.tiler.types import Element, ScalarType
 
 EMULATED_LEVEL = 0  # of LLVM's optimiser: compiling takes longer than running
 SITES = "lazyblock.sites"  # the symbol of the places that checks and meetings name, one a line
-SHARED = "smem"  # the symbol of shared memory
+SHARED = "smem"  # the symbol of shared memory: of all CTAs of a cluster, one behind the other
+SHARED_GAP = 256  # bytes behind the shared memory of a CTA that nobody may touch
 
 
 def emit_emulated(program: Program, target: Target) -> NvptxKernel:
@@ -60,10 +62,13 @@ class EmulatedEmitter(ThreadEmitter):
 
     # --- the frame -------------------------------------------------------------------------------
 
-    def start(self) -> None:
+    def start(self, num_threads: int, num_ctas: int) -> None:
         for text in _PROLOGUE:
             self.line(text)
-        super().start()
+        super().start(num_threads, num_ctas)
+
+    def shared_base(self) -> str:
+        return self.call(SHARED_POINTER, self._use("shared_base"))
 
     def finish(self) -> None:
         self.branch("finished")
@@ -79,7 +84,8 @@ class EmulatedEmitter(ThreadEmitter):
         return self.function(signature, "presplitcoroutine nounwind ")
 
     def shared_array(self, nbytes: int, align: int) -> str:
-        return f"@{SHARED} = addrspace(3) global [{nbytes} x i8] zeroinitializer, align {align}\n"
+        size = self.num_ctas * (nbytes + SHARED_GAP)
+        return f"@{SHARED} = addrspace(3) global [{size} x i8] zeroinitializer, align {align}\n"
 
     def _use(self, name: str) -> str:
         return f"lazyblock.{name}"  # the support has it
@@ -94,10 +100,19 @@ class EmulatedEmitter(ThreadEmitter):
     def barrier(self) -> None:
         self._meet("barrier")
 
-    def exchange(self, kind: str, word: str, lane: str) -> str:
+    def cluster_barrier(self) -> None:
+        self._meet("cluster barrier")
+
+    def announce_start(self) -> None:
+        pass
+
+    def await_start(self) -> None:
+        self._meet("cluster start")
+
+    def exchange(self, kind: str, word: str, lane: int | str) -> str:
         self.call("void", self._use("publish"), ("i32", word))
         self._meet("shuffle")
-        return self.call("i32", self._use(f"shuffle_{kind}"), ("i32", lane))
+        return self.call("i32", self._use(f"shuffle_{kind}"), ("i32", str(lane)))
 
     def ballot(self, condition: str) -> str:
         word = self._convert("zext", "i1", condition, "i32")
@@ -138,7 +153,7 @@ class EmulatedEmitter(ThreadEmitter):
     def _check(self, access: Access, nbytes: int, address: str, align: int) -> None:
         """End the thread where the access is not allowed."""
         type, _, pointer = address.rpartition(" ")
-        space = "shared" if type == SHARED_POINTER else "global"
+        space = {SHARED_POINTER: "shared", CLUSTER_POINTER: "cluster"}.get(type, "global")
         numbers = (str(nbytes), str(align), str(int(access)), self._site(access.name.lower()))
         is_allowed = self.call(
             "i1",
@@ -218,4 +233,5 @@ _EPILOGUE = {
     ),
 }
 
-_REPLACEMENTS = {"llvm.nvvm.rcp.approx.ftz.f": "reciprocal"}  # near enough for what corrects it
+# near enough for what corrects them
+_REPLACEMENTS = {f"llvm.nvvm.{name}": f for f, name in APPROXIMATE_INTRINSICS.items()}

@@ -6,8 +6,10 @@ Both sides share a *context*: an array of 8-byte fields, numbered by CONTEXT.
 Every byte of memory has a *shadow*: three records of who touched it, the last write and two reads.
 A record is moment << 17 | is atomic << 16 | site. A moment is epoch * MOST_THREADS + thread; epochs
 begin at barriers and count on for good, so that records of earlier launches and instances tell
-themselves apart. Two accesses, one of them no read and not both atomic, are a race when no barrier
-lies between: both in one epoch, by two threads, or in one launch, by two program instances.
+themselves apart. A barrier of a CTA begins one for its threads, one of the cluster for all CTAs.
+Two accesses, one of them no read and not both atomic, are a race when no barrier lies between:
+since the CTA's last one, by two of its threads, since the cluster's, by threads of two CTAs, or in
+one launch, by two program instances.
 """
 
 from __future__ import annotations
@@ -15,16 +17,20 @@ from __future__ import annotations
 import enum
 from string import Template
 
-MOST_THREADS = 2048
+MOST_THREADS = 8192  # of a cluster
 SITE_BITS = 16
 SHADOW_RECORDS = 3  # per byte
 
 CONTEXT = (
     *("handles", "waiting", "published", "received"),  # arrays with one entry per thread
+    "cta_threads",
     *("program_x", "program_y", "program_z", "num_x", "num_y", "num_z"),
     *("ranges", "num_ranges"),  # rows of RANGE_FIELDS: the global memory that may be accessed
     *("shared", "shared_bytes", "shared_shadow"),
-    *("launch_start", "program_start", "epoch_start"),  # moments
+    *("shared_stride", "cluster_bytes"),  # from one CTA's shared memory to the next one's; of all
+    *("launch_start", "program_start", "cluster_start"),  # moments; the last barrier of the cluster
+    "epochs",  # array with the moment of the last barrier of each CTA
+    "is_started",  # whether all CTAs are known to run
     *("fault", "thread", "address", "nbytes", "site", "other"),  # what went wrong
 )
 RANGE_FIELDS = ("start", "end", "shadow", "is_written")
@@ -46,6 +52,7 @@ class Fault(enum.IntEnum):
     SHARED_BOUNDS = 3
     UNWRITTEN = 4
     RACE = 5
+    UNSTARTED = 6
 
 
 def moment_of(record: int) -> tuple[int, int]:
@@ -58,11 +65,32 @@ def site_of(record: int) -> int:
     return record & (1 << SITE_BITS) - 1
 
 
-KERNEL_FUNCTIONS = (  # what the code of a thread may call
-    *(f"lazyblock.{name}" for name in ("thread_index", "arrive", "publish", "ballot")),
-    *(f"lazyblock.{name}.{axis}" for name in ("program_id", "num_programs") for axis in "xyz"),
-    *(f"lazyblock.shuffle_{kind}" for kind in ("xor", "up", "down", "idx")),
-    *(f"lazyblock.{name}" for name in ("reciprocal", "check_global", "check_shared")),
+_REGISTERS = {  # functions that give a field of the context
+    **{f"program_id.{axis}": f"program_{axis}" for axis in "xyz"},
+    **{f"num_programs.{axis}": f"num_{axis}" for axis in "xyz"},
+    **{f"cluster_id.{axis}": f"program_{axis}" for axis in "xyz"},
+    **{f"num_clusters.{axis}": f"num_{axis}" for axis in "xyz"},
+}
+_PARTNERS = {  # of shuffles; who is none of the warp gives the thread its own value
+    "xor": "%other = xor i32 %lane, %operand",
+    "up": "%other = sub i32 %lane, %operand",
+    "down": "%other = add i32 %lane, %operand",
+    "idx": "%other = and i32 %operand, 31",
+}
+_APPROXIMATIONS = {
+    "exp2": "%exact = call float @llvm.exp2.f32(float %flushed)",
+    "log2": "%exact = call float @llvm.log2.f32(float %flushed)",
+    "reciprocal": "%exact = fdiv float 1.0, %flushed",
+    "rsqrt": "%root = call float @llvm.sqrt.f32(float %flushed)\n  %exact = fdiv float 1.0, %root",
+    "sqrt": "%exact = call float @llvm.sqrt.f32(float %flushed)",
+}
+KERNEL_FUNCTIONS = tuple(  # what the code of a thread may call
+    f"lazyblock.{name}"
+    for name in (
+        *("thread_index", "cta_rank", "shared_base", "map_shared", *_REGISTERS),
+        *("arrive", "publish", "ballot", *(f"shuffle_{kind}" for kind in _PARTNERS)),
+        *("check_global", "check_shared", "check_cluster", *_APPROXIMATIONS),
+    )
 )
 RUN = "lazyblock.run"
 TO_BFLOAT = "__truncsfbf2"  # LLVM calls it where the host has no instruction
@@ -78,12 +106,13 @@ def support_module() -> str:
         **{f"range_{name}": number for number, name in enumerate(RANGE_FIELDS)},
         **{"site_bits": SITE_BITS, "moment_bits": SITE_BITS + 1, "atomic_bit": 1 << SITE_BITS},
         **{"shadow_bytes": 8 * SHADOW_RECORDS, "range_size": len(RANGE_FIELDS)},
+        "most_threads": MOST_THREADS,
     }
-    fields = {f"program_id.{axis}": f"program_{axis}" for axis in "xyz"}
-    fields |= {f"num_programs.{axis}": f"num_{axis}" for axis in "xyz"}
-    registers = [_FIELD.format(name=name, number=numbers[field]) for name, field in fields.items()]
+    registers = [_FIELD.format(name=name, number=numbers[f]) for name, f in _REGISTERS.items()]
     shuffles = [_SHUFFLE.format(kind=kind, partner=text) for kind, text in _PARTNERS.items()]
-    parts = (_STATE, _RUN, _MEETINGS, _CHECKS, *registers, *shuffles, _ARITHMETIC)
+    functions = [_APPROXIMATION.format(name=name, steps=s) for name, s in _APPROXIMATIONS.items()]
+    threads = (_STATE, _RUN, _PLACES, *registers, _MEETINGS, *shuffles)
+    parts = (*threads, _CHECKS, _TOUCH, _ARITHMETIC, *functions)
     return Template("".join(parts)).substitute(numbers)
 
 
@@ -174,14 +203,63 @@ stop:
 }
 """
 
+# --- places: where a thread runs, and where the shared memory of its CTA lies ---------------------
+
+_PLACES = """\
+define internal i64 @own.cta() alwaysinline {
+  %thread = load i64, ptr @lazyblock.thread
+  %size = call i64 @get(i64 $cta_threads)
+  %number = udiv i64 %thread, %size
+  ret i64 %number
+}
+define i32 @lazyblock.cta_rank() {
+  %number = call i64 @own.cta()
+  %narrow = trunc i64 %number to i32
+  ret i32 %narrow
+}
+define i32 @lazyblock.thread_index() {
+  %thread = load i64, ptr @lazyblock.thread
+  %size = call i64 @get(i64 $cta_threads)
+  %number = urem i64 %thread, %size
+  %narrow = trunc i64 %number to i32
+  ret i32 %narrow
+}
+define internal i64 @base.of(i64 %cta) alwaysinline {
+  %start = call i64 @get(i64 $shared)
+  %stride = call i64 @get(i64 $shared_stride)
+  %offset = mul i64 %stride, %cta
+  %base = add i64 %start, %offset
+  ret i64 %base
+}
+define ptr addrspace(3) @lazyblock.shared_base() {
+  %own = call i64 @own.cta()
+  %address = call i64 @base.of(i64 %own)
+  %base = inttoptr i64 %address to ptr addrspace(3)
+  ret ptr addrspace(3) %base
+}
+define ptr addrspace(7) @lazyblock.map_shared(ptr addrspace(3) %pointer, i32 %rank) {
+  %own = call i64 @own.cta()
+  %own.base = call i64 @base.of(i64 %own)
+  %wide = zext i32 %rank to i64
+  %base = call i64 @base.of(i64 %wide)
+  %address = ptrtoint ptr addrspace(3) %pointer to i64
+  %offset = sub i64 %address, %own.base
+  %moved = add i64 %base, %offset
+  %place = inttoptr i64 %moved to ptr addrspace(7)
+  ret ptr addrspace(7) %place
+}
+"""
+_FIELD = """\
+define i32 @lazyblock.{name}() {{
+  %value = call i64 @get(i64 {number})
+  %narrow = trunc i64 %value to i32
+  ret i32 %narrow
+}}
+"""
+
 # --- meetings: a thread says where it waits, and what it has for others --------------------------
 
 _MEETINGS = """\
-define i32 @lazyblock.thread_index() {
-  %thread = load i64, ptr @lazyblock.thread
-  %narrow = trunc i64 %thread to i32
-  ret i32 %narrow
-}
 define void @lazyblock.arrive(i64 %site) {
   %thread = load i64, ptr @lazyblock.thread
   %place = call ptr @entry(i64 $waiting, i64 %thread)
@@ -230,22 +308,20 @@ define i32 @lazyblock.shuffle_{kind}(i32 %operand) {{
   ret i32 %value
 }}
 """
-_PARTNERS = {  # who is none of the warp gives the thread its own value
-    "xor": "%other = xor i32 %lane, %operand",
-    "up": "%other = sub i32 %lane, %operand",
-    "down": "%other = add i32 %lane, %operand",
-    "idx": "%other = and i32 %operand, 31",
-}
-_FIELD = """\
-define i32 @lazyblock.{name}() {{
-  %value = call i64 @get(i64 {number})
-  %narrow = trunc i64 %value to i32
-  ret i32 %narrow
-}}
-"""
+
+# --- arithmetic: approximate functions flush subnormals, as the hardware's do ---------------------
+
 _ARITHMETIC = """\
-define float @lazyblock.reciprocal(float %value) {
-  %result = fdiv float 1.0, %value
+declare float @llvm.fabs.f32(float)
+declare float @llvm.exp2.f32(float)
+declare float @llvm.log2.f32(float)
+declare float @llvm.sqrt.f32(float)
+declare float @llvm.copysign.f32(float, float)
+define internal float @flush(float %value) alwaysinline {
+  %size = call float @llvm.fabs.f32(float %value)
+  %is.subnormal = fcmp olt float %size, 0x3810000000000000
+  %zero = call float @llvm.copysign.f32(float 0.0, float %value)
+  %result = select i1 %is.subnormal, float %zero, float %value
   ret float %result
 }
 define bfloat @__truncsfbf2(float %value) {
@@ -262,6 +338,14 @@ define bfloat @__truncsfbf2(float %value) {
   %result = bitcast i16 %narrow to bfloat
   ret bfloat %result
 }
+"""
+_APPROXIMATION = """\
+define float @lazyblock.{name}(float %value) {{
+  %flushed = call float @flush(float %value)
+  {steps}
+  %result = call float @flush(float %exact)
+  ret float %result
+}}
 """
 
 # --- checks: whether an access is aligned, inside, of written memory, and alone -------------------
@@ -314,9 +398,39 @@ right:
 }
 define i1 @lazyblock.check_shared(
     ptr addrspace(3) %pointer, i64 %nbytes, i64 %align, i64 %access, i64 %site) {
-entry:
   %address = ptrtoint ptr addrspace(3) %pointer to i64
-  %base = call i64 @get(i64 $shared)
+  %own = call i64 @own.cta()
+  %base = call i64 @base.of(i64 %own)
+  %is.right = call i1 @check.shared.at(
+    i64 %address, i64 %base, i64 %nbytes, i64 %align, i64 %access, i64 %site)
+  ret i1 %is.right
+}
+; any CTA's memory: the base is that of the CTA that the address lies in, which must be running
+define i1 @lazyblock.check_cluster(
+    ptr addrspace(7) %pointer, i64 %nbytes, i64 %align, i64 %access, i64 %site) {
+  %address = ptrtoint ptr addrspace(7) %pointer to i64
+  %is.started = call i64 @get(i64 $is_started)
+  %is.early = icmp eq i64 %is.started, 0
+  br i1 %is.early, label %wrong, label %check
+check:
+  %start = call i64 @get(i64 $shared)
+  %offset = sub i64 %address, %start
+  %stride = call i64 @get(i64 $shared_stride)
+  %total = call i64 @get(i64 $cluster_bytes)
+  %is.inside = icmp ult i64 %offset, %total
+  %inside = urem i64 %offset, %stride
+  %from.start = select i1 %is.inside, i64 %inside, i64 %stride
+  %base = sub i64 %address, %from.start
+  %is.right = call i1 @check.shared.at(
+    i64 %address, i64 %base, i64 %nbytes, i64 %align, i64 %access, i64 %site)
+  ret i1 %is.right
+wrong:
+  %false = call i1 @report(i64 $unstarted, i64 %address, i64 %nbytes, i64 %site)
+  ret i1 %false
+}
+define internal i1 @check.shared.at(
+    i64 %address, i64 %base, i64 %nbytes, i64 %align, i64 %access, i64 %site) {
+entry:
   %first = sub i64 %address, %base
   %end = add i64 %first, %nbytes
   %mask = sub i64 %align, 1
@@ -332,8 +446,10 @@ measure:
 inside:
   %shadow = call i64 @get(i64 $shared_shadow)
   %program = call i64 @get(i64 $program_start)
+  %start = call i64 @get(i64 $shared)
+  %byte = sub i64 %address, %start
   %found = call i64 @touch(
-    i64 %shadow, i64 %first, i64 %nbytes, i64 %access, i64 %site, i64 %program, i64 %program,
+    i64 %shadow, i64 %byte, i64 %nbytes, i64 %access, i64 %site, i64 %program, i64 %program,
     i1 false)
   %is.fine = icmp eq i64 %found, 0
   br i1 %is.fine, label %right, label %wrong
@@ -344,14 +460,18 @@ wrong:
 right:
   ret i1 true
 }
+"""
 
+_TOUCH = """\
 ; Note an access in the shadow of each byte. Memory counts as written from moment %since on, other
 ; program instances matter from %floor on. %may.repeat: one op may store to a place twice, as block
 ; programs may (any of the values stays).
 define internal i64 @touch(i64 %shadow, i64 %first, i64 %nbytes, i64 %access, i64 %site,
     i64 %floor, i64 %since, i1 %may.repeat) {
 entry:
-  %start = call i64 @get(i64 $epoch_start)
+  %cta = call i64 @own.cta()
+  %epoch = call ptr @entry(i64 $epochs, i64 %cta)
+  %start = load i64, ptr %epoch
   %program = call i64 @get(i64 $program_start)
   %thread = load i64, ptr @lazyblock.thread
   %moment = add i64 %start, %thread
@@ -381,7 +501,7 @@ loop:
   %same.site.bits = shl i64 %difference, 48
   %is.same.site = icmp eq i64 %same.site.bits, 0
   %written.moment = lshr i64 %written, $moment_bits
-  %is.recent = icmp uge i64 %written.moment, %start
+  %is.recent = call i1 @is.unordered(i64 %written.moment, i64 %start)
   %is.same.op = and i1 %is.same.site, %is.recent
   %is.same.write = and i1 %is.same.op, %is.write
   %is.repeated = and i1 %is.same.write, %may.repeat
@@ -444,7 +564,7 @@ right:
 define internal i1 @clashes(
     i64 %record, i64 %moment, i64 %floor, i64 %program, i64 %start) alwaysinline {
   %then = lshr i64 %record, $moment_bits
-  %is.recent = icmp uge i64 %then, %start
+  %is.recent = call i1 @is.unordered(i64 %then, i64 %start)
   %is.other = icmp ne i64 %then, %moment
   %is.thread = and i1 %is.recent, %is.other
   %is.launch = icmp uge i64 %then, %floor
@@ -452,5 +572,17 @@ define internal i1 @clashes(
   %is.instance = and i1 %is.launch, %is.before
   %clashes = or i1 %is.thread, %is.instance
   ret i1 %clashes
+}
+; Whether no barrier has come since: the one at %start for this CTA, for others the cluster's
+define internal i1 @is.unordered(i64 %then, i64 %start) alwaysinline {
+  %cluster.start = call i64 @get(i64 $cluster_start)
+  %size = call i64 @get(i64 $cta_threads)
+  %thread = urem i64 %then, $most_threads
+  %cta = udiv i64 %thread, %size
+  %own = call i64 @own.cta()
+  %is.near = icmp eq i64 %cta, %own
+  %last = select i1 %is.near, i64 %start, i64 %cluster.start
+  %is.after = icmp uge i64 %then, %last
+  ret i1 %is.after
 }
 """

@@ -19,6 +19,7 @@ from lazyblock.backend.llvm.emit import Emitter
 from lazyblock.backend.llvm.host_body import Body, Key, Scope, Tile
 from lazyblock.backend.llvm.host_coordinates import Coordinate, Coordinates
 from lazyblock.backend.llvm.host_memory import from_memory
+from lazyblock.backend.llvm.host_scan import LaneScan, repeat_last_lane, scan_lanes
 from lazyblock.backend.llvm.host_sharing import (
     SHAPE_OPS,
     base_of,
@@ -161,6 +162,8 @@ class _Function:
                 self._pending.append(op)
             case ops.Reduce():
                 self._reduce(op)
+            case ops.Scan():
+                self._scan(op)
             case ops.For():
                 self._before_regions(op)
                 self._for(op)
@@ -452,22 +455,12 @@ class _Function:
         step = width if op.axis == axis else 1
         types = [llvm_type(value.type.element, width) for value in op.values]
 
-        def take(base: str) -> list[str]:
-            there = list(outside)
-            there[op.axis] = Coordinate(base, outside[op.axis].step)
-            body = Body(self.scope, width, tuple(there), spills)
-            keys = [(value, body.home) for value in op.values]
-            return self._in_branches(body, keys, [], types, take_all)
-
-        def take_all(body: Body) -> list[str]:
-            return [body.pull_wide(value, body.home) for value in op.values]
-
         if extent <= step:
-            return take("0")
+            return self._take_chunk(op, outside, "0", width, spills)[0]
         zeros = [_zero(type) for type in types]
         carried = list(zip(types, zeros, strict=True))
         with emitter.loop("i64", "0", str(extent), str(step), carried) as loop:
-            taken = take(loop.index)
+            taken, _ = self._take_chunk(op, outside, loop.index, width, spills)
             combined = self._combine(op, [*loop.carried, *taken], width)
             is_first = emitter.value(f"icmp eq i64 {loop.index}, 0")
             loop.following = [
@@ -500,7 +493,74 @@ class _Function:
             f"shufflevector {type} {vector}, {type} poison, <{count} x i32> <{lanes}>"
         )
 
-    def _combine(self, op: ops.Reduce, operands: Sequence[str], width: int) -> list[str]:
+    # --- scans -----------------------------------------------------------------------------------
+
+    def _scan(self, op: ops.Scan) -> None:
+        """A loop along the scanned axis that carries the totals, into tiles."""
+        shape = op.values[0].shape
+        axis = _vector_axis(shape)
+        spills = self._prepare(shape, op.values)
+        width = self._choose_width(shape, axis, op.values)
+        tiles = [self._new_tile(result.type) for result in op.results]
+        step = width if op.axis == axis else 1
+        last = shape[op.axis] - step
+        types = [llvm_type(value.type.element, width) for value in op.values]
+        carried = [(type, _zero(type)) for type in types]
+        with (
+            self._loops(shape, axis, width, skipped=op.axis) as outside,
+            self.emitter.loop("i64", "0", str(shape[op.axis]), str(step), carried) as loop,
+        ):
+            base = loop.index
+            if op.reverse:
+                base = self.emitter.value(f"sub i64 {last}, {loop.index}")
+            taken, home = self._take_chunk(op, outside, base, width, spills)
+            if op.axis == axis:
+                taken = scan_lanes(self._lanes(op, width), taken)
+            combined = self._combine(op, [*loop.carried, *taken], width)
+            is_first = self.emitter.value(f"icmp eq i64 {loop.index}, 0")
+            scanned = [
+                self.emitter.value(f"select i1 {is_first}, {type} {new}, {type} {total}")
+                for type, new, total in zip(types, taken, combined, strict=True)
+            ]
+            for tile, text in zip(tiles, scanned, strict=True):
+                Body(self.scope, width).write_tile(tile, home, text)
+            loop.following = scanned
+            if op.axis == axis:
+                loop.following = repeat_last_lane(self._lanes(op, width), scanned)
+        self.scope.tiles.update(zip(op.results, tiles, strict=True))
+        self.scope.tiles.update(spills)
+
+    def _lanes(self, op: ops.Scan, width: int) -> LaneScan:
+        types = tuple(llvm_type(value.type.element, width) for value in op.values)
+
+        def combine(left: list[str], right: list[str]) -> list[str]:
+            return self._combine(op, [*left, *right], width)
+
+        return LaneScan(self.emitter, types, width, op.reverse, combine)
+
+    # --- combines --------------------------------------------------------------------------------
+
+    def _take_chunk(
+        self,
+        op: ops.Combining,
+        outside: Coordinates,
+        base: str,
+        width: int,
+        spills: dict[Value, Tile],
+    ) -> tuple[list[str], Coordinates]:
+        """The operands as vectors, where the loop along the axis stands at `base`; and there."""
+        there = list(outside)
+        there[op.axis] = Coordinate(base, outside[op.axis].step)
+        body = Body(self.scope, width, tuple(there), spills)
+        keys = [(value, body.home) for value in op.values]
+        types = [llvm_type(value.type.element, width) for value in op.values]
+
+        def take(branch: Body) -> list[str]:
+            return [branch.pull_wide(value, branch.home) for value in op.values]
+
+        return self._in_branches(body, keys, [], types, take), body.home
+
+    def _combine(self, op: ops.Combining, operands: Sequence[str], width: int) -> list[str]:
         """The combine region, inlined on vectors."""
         names = dict(zip(op.combine.arguments, operands, strict=True))
         body = self._body(width)
@@ -512,7 +572,7 @@ class _Function:
                 continue
             if not inner.has(Trait.ELEMENTWISE):
                 raise UnsupportedError(
-                    f"op '{inner.name}' in a reduction is not supported on the CPU."
+                    f"op '{inner.name}' in a combine is not supported on the CPU."
                 )
             texts = [self._inlined(names, operand, body) for operand in inner.operands_flat]
             names[inner.result] = emit_elementwise(self.emitter, inner, texts, width, self.target)

@@ -1,8 +1,9 @@
 """What the host backend must know of a program before it writes loops: who reads what, and when.
 
 Block values are *deferred*: they are computed inside the loops of the *roots* that read them
-(stores, reductions, values that leave a region). Here stand the walks over deferred values, the
-choice of values that are dear enough to be kept in a tile, and what is known of overlap in memory.
+(stores, reductions, scans, values that leave a region). Here stand the walks over deferred values,
+the choice of values that are dear enough to be kept in a tile, and what is known of overlap in
+memory.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def is_deferred(value: Value) -> bool:
 
 def is_root(op: Op) -> bool:
     """Whether an op makes loops of its own."""
-    return isinstance(op, (ops.Store, ops.Reduce, ops.For, ops.If, ops.Yield))
+    return isinstance(op, (ops.Store, ops.Combining, ops.For, ops.If, ops.Yield))
 
 
 def reached_values(
@@ -111,7 +112,7 @@ def _number_roots(body: Region) -> tuple[list[Op], dict[int, int], dict[int, int
                 roots[position] = position
             if isinstance(op, ops.Store):
                 roots[position] = groups.setdefault(op.pointer.shape, position)
-            if not isinstance(op, ops.Reduce):
+            if not isinstance(op, ops.Combining):
                 for inner in op.regions:
                     visit(inner, depth + isinstance(op, ops.For))
 

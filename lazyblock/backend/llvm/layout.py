@@ -72,12 +72,33 @@ class LinearLayout:
         pivots: list[int] = []
         for part, bases in enumerate((self.register, self.lane, self.warp)):
             for position, basis in enumerate(bases):
-                rest = _reduce_by(pivots, self._flat(basis))
+                rest = _reduce_by(pivots, self.flatten(basis))
                 if rest:
                     pivots.append(rest)
                 else:
                     masks[part] |= 1 << position
         return masks[0], masks[1], masks[2]
+
+    def flatten(self, basis: Basis) -> int:
+        """Row-major index of the element at `basis`."""
+        return flatten_coordinates(self.shape, basis)
+
+    def local_replica_masks(self, cta_bits: int) -> tuple[int, int, int]:
+        """The same within each CTA; the highest `cta_bits` warp bits number those of a cluster."""
+        warp = self.warp[: len(self.warp) - cta_bits]
+        return replace(self, warp=warp).replica_masks()
+
+    def holds_within_ctas(self, other: LinearLayout, cta_bits: int) -> bool:
+        """Whether every CTA of a cluster holds here all that it holds in `other`."""
+        warps = len(self.warp) - cta_bits
+        if self.warp[warps:] != other.warp[warps:]:
+            return False
+        pivots: list[int] = []
+        for basis in (*self.register, *self.lane, *self.warp[:warps]):
+            rest = _reduce_by(pivots, self.flatten(basis))
+            pivots.extend([rest] if rest else [])
+        wanted = (*other.register, *other.lane, *other.warp[:warps])
+        return not any(_reduce_by(pivots, self.flatten(basis)) for basis in wanted)
 
     def has_disjoint_bits(self, axis: int) -> bool:
         """Whether coordinates along `axis` may be summed with + instead of exclusive or."""
@@ -112,9 +133,15 @@ class LinearLayout:
     def _unit(self, axis: int, step: int) -> Basis:
         return tuple(step if position == axis else 0 for position in range(len(self.shape)))
 
-    def _flat(self, basis: Basis) -> int:
-        """Row-major index of the element at `basis`."""
-        return flatten_coordinates(self.shape, basis)
+    def vectors(self, positions: Sequence[int]) -> list[tuple[int, ...]]:
+        """Registers that differ in these bits only, the first position being the lowest bit."""
+        mask = sum(1 << position for position in positions)
+        offsets = [
+            sum(1 << position for bit, position in enumerate(positions) if index >> bit & 1)
+            for index in range(1 << len(positions))
+        ]
+        leaders = (register for register in range(self.num_registers) if not register & mask)
+        return [tuple(leader | offset for offset in offsets) for leader in leaders]
 
     # --- transforms: layouts of blocks made from a block in this layout ---------------------------
 
@@ -122,6 +149,11 @@ class LinearLayout:
         """Layout of one slice along `axis` (extent 1), held wherever the block's elements are."""
         shape = (*self.shape[:axis], 1, *self.shape[axis + 1 :])
         return self._map(shape, lambda basis: (*basis[:axis], 0, *basis[axis + 1 :]))
+
+    def shrink(self, axis: int, bits: int) -> LinearLayout:
+        """Layout of one element out of every 2**bits along `axis`, held where any of them is."""
+        shape = (*self.shape[:axis], self.shape[axis] >> bits, *self.shape[axis + 1 :])
+        return self._map(shape, lambda b: (*b[:axis], b[axis] >> bits, *b[axis + 1 :]))
 
     def squeeze(self, axis: int) -> LinearLayout:
         """Drop `axis`; elements along it fall together."""
@@ -142,7 +174,7 @@ class LinearLayout:
 
     def reshape(self, shape: tuple[int, ...]) -> LinearLayout:
         """The same elements in row-major order under another shape."""
-        return self._map(shape, lambda basis: unflatten_index(shape, self._flat(basis)))
+        return self._map(shape, lambda basis: unflatten_index(shape, self.flatten(basis)))
 
     def without_registers(self, positions: Iterable[int]) -> LinearLayout:
         """Only the registers where these bits are 0 (the first of each vector, say)."""

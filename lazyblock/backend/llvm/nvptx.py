@@ -19,6 +19,7 @@ from lazyblock.backend.llvm.nvptx_blocks import BlockCode, Registers
 from lazyblock.backend.llvm.nvptx_layouts import WARP_SIZE, LayoutPlan
 from lazyblock.backend.llvm.nvptx_memory import emit_load, emit_store
 from lazyblock.backend.llvm.nvptx_reduce import Row, emit_reduction
+from lazyblock.backend.llvm.nvptx_scan import emit_scan
 from lazyblock.backend.llvm.nvptx_thread import ThreadEmitter, value_type
 from lazyblock.errors import OutOfResourcesError, UnsupportedError
 from lazyblock.target import Target
@@ -30,12 +31,13 @@ from lazyblock.tiler.types import Element, PointerType, int1
 
 @dataclass(frozen=True)
 class NvptxKernel:
-    """A kernel's LLVM module and how to launch it."""
+    """A kernel's LLVM module and how to launch it; threads and shared memory are those of a CTA."""
 
     llvm: str
     name: str
     num_threads: int
     shared_bytes: int
+    num_ctas: int
 
 
 def emit_nvptx(
@@ -52,14 +54,21 @@ def emit_nvptx(
             f"Program '{program.name}' wants {num_threads} threads, {target.arch} has "
             f"{target.max_threads}."
         )
+    if program.num_ctas > target.max_ctas:
+        raise OutOfResourcesError(
+            f"Program '{program.name}' wants clusters of {program.num_ctas} CTAs, "
+            f"{target.arch} runs at most {target.max_ctas}."
+        )
     infos = analyse(program)
     emitter = emitter or ThreadEmitter()
     roots = RootFinder(parameter.value for parameter in program.parameters)
     barriers = Barriers(emitter, roots)
     code = BlockCode(emitter, target, LayoutPlan(program, infos), infos, barriers)
-    emitter.start()
+    emitter.start(num_threads, program.num_ctas)
+    barriers.start()
     _bind_parameters(code, program)
     _emit_region(code, program.body)
+    barriers.await_start()
     emitter.finish()
     if code.shared.nbytes > target.shared_bytes:
         raise OutOfResourcesError(
@@ -69,7 +78,7 @@ def emit_nvptx(
     name = re.sub(r"\W", "_", program.name, flags=re.ASCII)
     kernel = emitter.kernel(name, _parameters(program, roots), num_threads)
     parts = [code.shared.definitions(), kernel, emitter.surroundings()]
-    return NvptxKernel("\n".join(parts), name, num_threads, code.shared.nbytes)
+    return NvptxKernel("\n".join(parts), name, num_threads, code.shared.nbytes, program.num_ctas)
 
 
 # --- the kernel's frame --------------------------------------------------------------------------
@@ -131,6 +140,8 @@ def _emit_region(code: BlockCode, region: Region) -> None:
                 emit_store(code, op)
             case ops.Reduce():
                 emit_reduction(code, op, partial(_combine, code, op))
+            case ops.Scan():
+                emit_scan(code, op, partial(_combine, code, op))
             case ops.For():
                 _emit_loop(code, op)
             case ops.If():
@@ -146,8 +157,8 @@ def _is_known(op: Op) -> bool:
     return op.has(Trait.ELEMENTWISE) or isinstance(op, (*created, *shaped, ops.Yield))
 
 
-def _combine(code: BlockCode, op: ops.Reduce, left: Row, right: Row) -> Row:
-    """The combine region of a reduction, once, on scalars."""
+def _combine(code: BlockCode, op: ops.Combining, left: Row, right: Row) -> Row:
+    """The combine region of a reduction or scan, once, on scalars."""
     with code.scope():
         for argument, name in zip(op.combine.arguments, left + right, strict=True):
             code.hold(argument, code.plan.home(argument), [name])
@@ -166,15 +177,17 @@ def _emit_loop(code: BlockCode, op: ops.For) -> None:
     lower, upper, step = map(code.scalar, (op.lower, op.upper, op.step))
     kind = op.lower.type.scalar
     types = _register_types(carried, layouts)
-    before = code.barriers.state
     start = list(zip(types, started, strict=True))
-    with emitter.loop(value_type(kind), lower, upper, step, start) as loop, code.scope():
+    with (
+        code.barriers.loop(),
+        emitter.loop(value_type(kind), lower, upper, step, start) as loop,
+        code.scope(),
+    ):
         code.hold(index, code.plan.home(index), [loop.index])
         _hold_flat(code, carried, layouts, loop.carried)
         _emit_region(code, op.body)
         loop.following = _flatten(code, op.body.terminator.operands_flat, layouts)
-        code.barriers.end_iteration(op.body)
-    code.barriers.state = before.joined(code.barriers.state)
+        code.barriers.end_iteration()
     _hold_flat(code, op.results, layouts, loop.carried)
 
 
@@ -191,7 +204,9 @@ def _emit_branches(code: BlockCode, op: ops.If) -> None:
         code.barriers.state = before
         with code.scope():
             _emit_region(code, region)
-            ends.append((_flatten(code, region.terminator.operands_flat, layouts), emitter.label))
+            registers = _flatten(code, region.terminator.operands_flat, layouts)
+            code.barriers.await_start()
+            ends.append((registers, emitter.label))
         touched = touched.joined(code.barriers.state)
         emitter.branch(after)
     code.barriers.state = touched

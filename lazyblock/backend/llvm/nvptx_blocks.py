@@ -15,8 +15,10 @@ from typing import Any
 
 from lazyblock.backend.llvm.layout import LinearLayout, flatten_coordinates, unflatten_index
 from lazyblock.backend.llvm.nvptx_barriers import Barriers
+from lazyblock.backend.llvm.nvptx_convert import convert_layout
+from lazyblock.backend.llvm.nvptx_division import emit_divisions
 from lazyblock.backend.llvm.nvptx_layouts import LayoutPlan, backward
-from lazyblock.backend.llvm.nvptx_shared import SharedMemory, convert_layout
+from lazyblock.backend.llvm.nvptx_shared import SharedMemory
 from lazyblock.backend.llvm.nvptx_thread import (
     GLOBAL_POINTER,
     ThreadEmitter,
@@ -30,7 +32,7 @@ from lazyblock.target import Target
 from lazyblock.tiler import ops
 from lazyblock.tiler.analysis.axis_info import Infos
 from lazyblock.tiler.ir import Op, Trait, Value
-from lazyblock.tiler.types import PointerType
+from lazyblock.tiler.types import PointerType, float32
 
 Registers = list[str]
 _Place = tuple[Value, LinearLayout]
@@ -53,7 +55,7 @@ class BlockCode:
         self.plan = plan
         self.infos = infos
         self.barriers = barriers
-        self.shared = SharedMemory(emitter, barriers)
+        self.shared = SharedMemory(emitter, barriers, target.shared_bytes)
         self._scopes: list[dict[Value, list[tuple[LinearLayout, Registers]]]] = [{}]
 
     # --- what is held ----------------------------------------------------------------------------
@@ -137,9 +139,9 @@ class BlockCode:
         op: Any = value.owner
         match op:
             case ops.ProgramId():
-                return [self.emitter.ask(f"program_id.{_AXES[op.axis]}")]
+                return [self.emitter.program_id(_AXES[op.axis])]
             case ops.NumPrograms():
-                return [self.emitter.ask(f"num_programs.{_AXES[op.axis]}")]
+                return [self.emitter.num_programs(_AXES[op.axis])]
             case ops.Constant():
                 return [constant_text(op.value, op.type.scalar)] * layout.num_registers
             case ops.Splat():
@@ -174,13 +176,17 @@ class BlockCode:
 
     def _elementwise(self, op: Op, layout: LinearLayout) -> Registers:
         operands = [self._find(value, layout) for value in op.operands_flat]
-        made: dict[tuple[str, ...], str] = {}
-        registers = []
-        for row in zip(*(names for names in operands if names is not None), strict=True):
-            if row not in made:
-                made[row] = self.emit_scalar(op, row)
-            registers.append(made[row])
-        return registers
+        rows = list(zip(*(names for names in operands if names is not None), strict=True))
+        distinct = list(dict.fromkeys(rows))
+        made = dict(zip(distinct, self._emit_rows(op, distinct), strict=True))
+        return [made[row] for row in rows]
+
+    def _emit_rows(self, op: Op, rows: list[tuple[str, ...]]) -> Registers:
+        """One element of an elementwise op for every row of operands."""
+        is_division = isinstance(op, ops.Binary) and op.kind == "div"
+        if is_division and op.results[0].type.element == float32 and len(rows) > 1:
+            return emit_divisions(self.emitter, self.target, *zip(*rows, strict=True))
+        return [self.emit_scalar(op, row) for row in rows]
 
     def emit_scalar(self, op: Op, operands: Sequence[str]) -> str:
         """One element of an elementwise op."""
@@ -202,7 +208,7 @@ class BlockCode:
 
 def _is_lazy(op: Op) -> bool:
     """Whether `op` may be emitted wherever its result is asked for."""
-    return not isinstance(op, (ops.Load, ops.Reduce, ops.For, ops.If))
+    return not isinstance(op, (ops.Load, ops.Combining, ops.For, ops.If))
 
 
 def _operand_place(op: Any, place: tuple[int, ...]) -> tuple[int, ...]:

@@ -3,8 +3,8 @@
 Takes: a program, what is known of its addresses (axis_info), and the number of warps. Gives: a
 `LayoutPlan`. Loads and stores of one shape share one coalesced layout, so that chains of
 elementwise ops need no conversion; accesses that are contiguous along another axis get their own.
-Going forward, results of reductions fix the layouts of what is computed from them; going backward,
-users ask their operands for layouts, and what comes from the larger block is heard.
+Going forward, results of reductions and scans fix the layouts of what is computed from them; going
+backward, users ask their operands for layouts, and what comes from the larger block is heard.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ from lazyblock.tiler.types import PointerType
 VECTOR_BYTES = 16  # widest access of a thread
 SECTOR_BYTES = 32  # what memory moves at least; a thread's piece of a vector is at most this
 WARP_SIZE = 32
+_LINE_BYTES = 128  # of the first cache
 
 Shape = tuple[int, ...]
 Access = ops.Load | ops.Store
 
 
 class LayoutPlan:
-    """The answers: where values live, where stores and reductions want theirs."""
+    """The answers: where values live, where stores, reductions and scans want theirs."""
 
     def __init__(self, program: Program, infos: Infos) -> None:
         self._anchors = _Anchors(program, infos)
@@ -36,7 +37,7 @@ class LayoutPlan:
         self._fixed: dict[Value, LinearLayout] = {}
         self._requests: dict[Value, _Request] = {}
         self.stores: dict[Op, LinearLayout] = {}
-        self.reductions: dict[Op, LinearLayout] = {}
+        self.combined: dict[Op, LinearLayout] = {}
         self.computable: set[Value] = set()  # from ranges and scalars alone: in any layout, anew
         self._note_computable(program.body)
         self._fix(program.body)
@@ -64,13 +65,13 @@ class LayoutPlan:
             for inside in op.regions:
                 self._note_computable(inside)
 
-    # --- forward: layouts that reductions leave ---------------------------------------------------
+    # --- forward: layouts that reductions and scans leave -----------------------------------------
 
     def _fix(self, region: Region) -> None:
         for op in region.ops:
             match op:
-                case ops.Reduce():
-                    self._fix_reduction(op)
+                case ops.Combining():
+                    self._fix_combining(op)
                 case ops.For():
                     self._fix_loop(op)
                 case ops.If():
@@ -89,14 +90,15 @@ class LayoutPlan:
             if found and found[0].shape == result.shape:
                 self._fixed[result] = found[0]
 
-    def _fix_reduction(self, op: ops.Reduce) -> None:
+    def _fix_combining(self, op: ops.Combining) -> None:
         first = op.values[0]
         source = self._fixed.get(first)
         if source is None or not source.is_separable(op.axis):
             source = self._anchors.of_shape(first.shape)
-        self.reductions[op] = source
+        self.combined[op] = source
         for result in op.results:
-            self._fixed[result] = source.squeeze(op.axis)
+            is_scan = isinstance(op, ops.Scan)
+            self._fixed[result] = source if is_scan else source.squeeze(op.axis)
 
     def _fix_loop(self, op: ops.For) -> None:
         carried = op.body.arguments[1:]
@@ -132,8 +134,8 @@ class LayoutPlan:
                     layout = self._anchors.own_layout(op)
                     self.stores[op] = layout or self.home(op.value)
                     self._request(op.operands_flat, _Request(op.value.type.size, self.stores[op]))
-                case ops.Reduce():
-                    request = _Request(op.values[0].type.size, self.reductions[op])
+                case ops.Combining():
+                    request = _Request(op.values[0].type.size, self.combined[op])
                     self._request(op.values, request)
                 case ops.For():
                     self._ask_loop(op)
@@ -234,14 +236,14 @@ class _Anchors:
 
     def __init__(self, program: Program, infos: Infos) -> None:
         self._infos = infos
-        self._num_warps = program.num_warps
+        self._num_warps = program.num_warps * program.num_ctas  # CTA bits above the warps of one
         self._accesses: dict[Shape, list[Access]] = {}
         self._reduced_axes: dict[Shape, set[int]] = {}
         self._layouts: dict[tuple[Shape, int], LinearLayout] = {}
         for op in walk(program.body):
             if isinstance(op, (ops.Load, ops.Store)):
                 self._accesses.setdefault(op.pointer.shape, []).append(op)
-            elif isinstance(op, ops.Reduce):
+            elif isinstance(op, ops.Combining):
                 self._reduced_axes.setdefault(op.values[0].shape, set()).add(op.axis)
 
     def of_shape(self, shape: Shape) -> LinearLayout:
@@ -289,14 +291,34 @@ class _Anchors:
     def _make_layout(self, shape: Shape, axis: int) -> LinearLayout:
         if not shape:
             return blocked_layout((), self._num_warps)
+        order = [axis, *(a for a in reversed(range(len(shape))) if a != axis)]
+        reduced = tuple(self._reduced_axes.get(shape, ()))
+        width = self._best_width(shape, axis)
+        return blocked_layout(shape, self._num_warps, width, order, reduced)
+
+    def _best_width(self, shape: Shape, axis: int) -> int:
+        """Neighbouring elements that each thread should hold; the largest of equals."""
         accesses = self._accesses.get(shape, [])
         widest = max((_nbytes(op) for op in accesses), default=VECTOR_BYTES)
         per_thread = blocked_layout(shape, self._num_warps).num_registers
-        wanted = max((self._width(op, axis) for op in accesses), default=1)
-        width = min(wanted, SECTOR_BYTES // widest, per_thread, shape[axis])
-        order = [axis, *(a for a in reversed(range(len(shape))) if a != axis)]
-        reduced = tuple(self._reduced_axes.get(shape, ()))
-        return blocked_layout(shape, self._num_warps, width, order, reduced)
+        along = [op for op in accesses if self._fastest_axis(op) == axis]
+        runs = [(_nbytes(op), self._width(op, axis)) for op in along]
+        longest = max((run for _, run in runs), default=1)
+        most = min(longest, SECTOR_BYTES // widest, per_thread)
+        widths = [1 << bit for bit in range(most.bit_length())]
+        return min(reversed(widths), key=lambda w: sum(_cost(w, *run) for run in runs))
+
+
+def _cost(width: int, nbytes: int, run: int) -> float:
+    """Work of the memory units per element that a warp moves, in accesses and 128-byte lines.
+
+    Every thread holds `width` elements in a row, of which it may access `run` at once; where that
+    is less, each access of the warp is spread over more lines.
+    """
+    together = min(run, width)
+    is_spread = together < width and together * nbytes < VECTOR_BYTES
+    lines = nbytes * WARP_SIZE / _LINE_BYTES
+    return 1 / together + lines * (width / together if is_spread else 1)
 
 
 def _nbytes(op: Access) -> int:

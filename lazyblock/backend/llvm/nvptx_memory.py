@@ -7,7 +7,6 @@ the vector and single elements.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lazyblock.backend.llvm.layout import LinearLayout
@@ -54,7 +53,7 @@ def _plan_access(
     pointers = code.demand(pointer, leaders if is_uniform else layout)
     masks = [] if mask is None else code.demand(mask, leaders if is_uniform else layout)
     vectors = []
-    for number, members in enumerate(_groups(layout, bits)):
+    for number, members in enumerate(layout.vectors(bits)):
         chosen = (number,) if is_uniform else members
         vectors.append(
             _Vector(
@@ -77,17 +76,6 @@ def _vector_bits(
         if len(bits) > len(best[1]):
             best = axis, bits
     return best
-
-
-def _groups(layout: LinearLayout, bits: Sequence[int]) -> list[tuple[int, ...]]:
-    """Registers that differ in `bits` only, in order of the elements they hold."""
-    mask = sum(1 << bit for bit in bits)
-    offsets = [
-        sum(1 << bit for place, bit in enumerate(bits) if index >> place & 1)
-        for index in range(1 << len(bits))
-    ]
-    leaders = (register for register in range(layout.num_registers) if not register & mask)
-    return [tuple(leader | offset for offset in offsets) for leader in leaders]
 
 
 # --- loads ---------------------------------------------------------------------------------------

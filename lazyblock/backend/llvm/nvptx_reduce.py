@@ -1,7 +1,8 @@
 """Reductions along one axis of a block: in each thread, across a warp's lanes, across warps.
 
 In a thread, registers combine as a tree; lanes exchange by butterfly shuffles; warps leave their
-partial results in shared memory, and after one barrier every thread combines those it needs. So all
+partial results in shared memory, and after one barrier every thread combines those it needs. The
+CTAs of a cluster do the same with one partial result per CTA, left in the memory of all. So all
 threads get the result, in a layout that is the operand's without the axis. Elements always combine
 with the lower one on the left, so all threads compute the same bits.
 """
@@ -9,14 +10,14 @@ with the lower one on the left, so all threads compute the same bits.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from lazyblock.backend.llvm.layout import LinearLayout, flatten_coordinates
+from lazyblock.backend.llvm.layout import LANE_BITS, LinearLayout, flatten_coordinates
 from lazyblock.backend.llvm.nvptx_blocks import BlockCode, Registers
 from lazyblock.backend.llvm.nvptx_layouts import VECTOR_BYTES
 from lazyblock.backend.llvm.nvptx_shared import Slot
-from lazyblock.backend.llvm.nvptx_thread import value_type
+from lazyblock.backend.llvm.nvptx_thread import ThreadEmitter, value_type
 from lazyblock.backend.llvm.types import element_nbytes
 from lazyblock.tiler import ops
 from lazyblock.tiler.ops.arith import COMMUTATIVE_KINDS
@@ -54,13 +55,14 @@ class _Reduction:
 
 def emit_reduction(code: BlockCode, op: ops.Reduce, combine: Combine) -> None:
     """Emit `op`; `combine` emits its region once for a left and a right row."""
-    source = code.plan.reductions[op]
+    source = code.plan.combined[op]
     reduction = _Reduction(code, op, combine, source, source.squeeze(op.axis))
     operands = [code.demand(value, source) for value in op.values]
     rows = _reduce_registers(reduction, list(zip(*operands, strict=True)))
     rows = [_reduce_lanes(reduction, row) for row in rows]
-    if any(basis[op.axis] for basis in source.warp):
-        rows = _reduce_warps(reduction, rows)
+    for warp_bits in _split_warp_bits(code, source, op.axis):
+        partials = Partials(code, reduction.elements, reduction.result, warp_bits)
+        rows = [reduction.combine_tree(gathered) for gathered in partials.exchange(rows)]
     for result, registers in zip(op.results, zip(*rows, strict=True), strict=True):
         code.hold(result, reduction.result, list(registers))
 
@@ -85,20 +87,26 @@ def _reduce_lanes(reduction: _Reduction, row: Row) -> Row:
         if not basis[reduction.op.axis]:
             continue
         pairs = zip(reduction.elements, row, strict=True)
-        others = tuple(emitter.shuffle_xor(element, value, 1 << bit) for element, value in pairs)
+        others = tuple(emitter.shuffle("xor", element, value, 1 << bit) for element, value in pairs)
         left, right = row, others
         if not reduction.is_commutative:
             is_lower = emitter.is_first_replica(1 << bit, 0)
-            left = _choose(reduction, is_lower, row, others)
-            right = _choose(reduction, is_lower, others, row)
+            left = choose(emitter, reduction.elements, is_lower, row, others)
+            right = choose(emitter, reduction.elements, is_lower, others, row)
         row = reduction.combine(left, right)
     return row
 
 
-def _choose(reduction: _Reduction, condition: str, on_true: Row, on_false: Row) -> Row:
-    emitter = reduction.code.emitter
+def choose(
+    emitter: ThreadEmitter,
+    elements: Sequence[ScalarType],
+    condition: str,
+    on_true: Row,
+    on_false: Row,
+) -> Row:
+    """One of two rows."""
     chosen = []
-    for element, left, right in zip(reduction.elements, on_true, on_false, strict=True):
+    for element, left, right in zip(elements, on_true, on_false, strict=True):
         type = value_type(element)
         chosen.append(emitter.value(f"select i1 {condition}, {type} {left}, {type} {right}"))
     return tuple(chosen)
@@ -107,54 +115,101 @@ def _choose(reduction: _Reduction, condition: str, on_true: Row, on_false: Row) 
 # --- across warps --------------------------------------------------------------------------------
 
 
-def _reduce_warps(reduction: _Reduction, rows: list[Row]) -> list[Row]:
-    """Every element of the result has a place with one number per warp along the axis."""
-    partials = _Partials(reduction)
-    slot = reduction.code.shared.open_slot(partials.nbytes)
-    partials.write(slot, rows)
-    slot.publish()
-    return [reduction.combine_tree(gathered) for gathered in partials.read(slot)]
+def _split_warp_bits(code: BlockCode, source: LinearLayout, axis: int) -> Iterator[list[int]]:
+    """The warp bits along an axis, lowest place first: those inside a CTA, then those of CTAs."""
+    bases = source.warp
+    bits = sorted((n for n, basis in enumerate(bases) if basis[axis]), key=lambda n: bases[n][axis])
+    num_local = len(bases) - code.emitter.cta_bits
+    for chosen in ([b for b in bits if b < num_local], [b for b in bits if b >= num_local]):
+        if chosen:
+            yield chosen
 
 
-class _Partials:
-    """Arrays in shared memory, one per value, indexed [element of the result, warp]."""
+class Partials:
+    """Arrays in shared memory, one per value, indexed [element of the result, place].
 
-    def __init__(self, reduction: _Reduction) -> None:
-        self._reduction = reduction
-        self._result = reduction.result
-        axis = reduction.op.axis
-        self._warp_bits = [n for n, basis in enumerate(reduction.source.warp) if basis[axis]]
-        self._warp_bits.sort(key=lambda n: reduction.source.warp[n][axis])
-        self.num_partials = 1 << len(self._warp_bits)
-        self._offsets, self.nbytes = [], 0
-        size = self.num_partials * math.prod(self._result.shape)
-        for element in reduction.elements:
+    result: the layout of the partial results. warp_bits: the bits of the warp that tell partials
+    of one element apart, the lowest place along the axis first. Where some of these tell CTAs
+    apart, every CTA gets a copy: of the threads that hold an element, each writes to another.
+    """
+
+    def __init__(
+        self,
+        code: BlockCode,
+        elements: Sequence[ScalarType],
+        result: LinearLayout,
+        warp_bits: Sequence[int],
+    ) -> None:
+        self._shared = code.shared
+        self._emitter = code.emitter
+        self._elements = elements
+        self._result = result
+        self._warp_bits = warp_bits
+        num_local = len(result.warp) - code.emitter.cta_bits
+        self._crosses_ctas = any(bit >= num_local for bit in warp_bits)
+        self.num_partials = 1 << len(warp_bits)
+        self._offsets: list[int] = []
+        self.nbytes = 0
+        size = self.num_partials * math.prod(result.shape)
+        for element in elements:
             self._offsets.append(self.nbytes)
             self.nbytes += -(-size * element_nbytes(element) // VECTOR_BYTES) * VECTOR_BYTES
 
-    def write(self, slot: Slot, rows: list[Row]) -> None:
-        """Each warp's partials, from the first thread that has them."""
-        emitter, elements = self._reduction.code.emitter, self._reduction.elements
+    def exchange(self, rows: Sequence[Row]) -> list[list[Row]]:
+        """Give the row of each register; get, for each, the rows of all places in order."""
+        slot = self._shared.open_slot(self.nbytes, self._crosses_ctas)
+        self._write(slot, rows)
+        slot.publish()
+        return self._read(slot)
+
+    def _write(self, slot: Slot, rows: Sequence[Row]) -> None:
+        """Each warp's (or CTA's) partials, from the first thread that has them."""
         lane_weights, warp_weights = self._weights()
         for number, bit in enumerate(self._warp_bits):
             warp_weights[bit] = 1 << number
-        index = emitter.sum_thread_bits(lane_weights + warp_weights)
-        _, lane_mask, warp_mask = self._result.replica_masks()
-        warp_mask &= ~sum(1 << bit for bit in self._warp_bits)
-        with emitter.when(emitter.is_first_replica(lane_mask, warp_mask)):
-            for constant, row in zip(self._constants(), rows, strict=True):
-                for element, offset, value in zip(elements, self._offsets, row, strict=True):
-                    slot.store(element, value, slot.address(offset, element, index, constant))
+        index = self._emitter.sum_thread_bits(lane_weights + warp_weights)
+        masks = self._replica_masks()
+        copies = [slot]
+        if self._crosses_ctas:
+            spare = _bits_of(masks[0])[: self._emitter.cta_bits]
+            copies = self._copies(slot, spare)
+            masks = masks[0] & ~sum(1 << bit for bit in spare), masks[1]
+        with self._emitter.when(self._emitter.is_first_replica(*masks)):
+            for copy in copies:
+                self._write_rows(copy, index, rows)
 
-    def read(self, slot: Slot) -> list[list[Row]]:
-        """For each register of the result: the rows of all warps, in order."""
+    def _replica_masks(self) -> tuple[int, int]:
+        """Lane and warp bits of threads that repeat others' partials for the same memory."""
+        cta_bits = 0 if self._crosses_ctas else self._emitter.cta_bits
+        _, lane_mask, warp_mask = self._result.local_replica_masks(cta_bits)
+        return lane_mask, warp_mask & ~sum(1 << bit for bit in self._warp_bits)
+
+    def _copies(self, slot: Slot, lane_bits: list[int]) -> list[Slot]:
+        """The slots that a thread writes to; its `lane_bits` tell it which CTA's come first."""
+        weights = [0] * (LANE_BITS + len(self._result.warp))
+        for number, bit in enumerate(lane_bits):
+            weights[bit] = 1 << number
+        first = self._emitter.sum_thread_bits(weights)
+        step, copies = 1 << len(lane_bits), []
+        for rank in range(0, self._emitter.num_ctas, step):
+            own = self._emitter.combine_bits(first, str(rank), True) if rank else first
+            copies.append(slot.of_cta(own))
+        return copies
+
+    def _write_rows(self, slot: Slot, index: str, rows: Sequence[Row]) -> None:
+        for constant, row in zip(self._constants(), rows, strict=True):
+            places = zip(self._elements, self._offsets, row, strict=True)
+            for element, offset, value in places:
+                slot.store(element, [value], slot.address(offset, element, index, constant))
+
+    def _read(self, slot: Slot) -> list[list[Row]]:
         lane_weights, warp_weights = self._weights()
-        index = self._reduction.code.emitter.sum_thread_bits(lane_weights + warp_weights)
+        index = self._emitter.sum_thread_bits(lane_weights + warp_weights)
         gathered = []
         for constant in self._constants():
             columns = [
                 self._read_column(slot, element, offset, index, constant)
-                for element, offset in zip(self._reduction.elements, self._offsets, strict=True)
+                for element, offset in zip(self._elements, self._offsets, strict=True)
             ]
             gathered.append(list(zip(*columns, strict=True)))
         return gathered
@@ -180,3 +235,7 @@ class _Partials:
 
     def _place(self, coordinates: tuple[int, ...]) -> int:
         return flatten_coordinates(self._result.shape, coordinates) * self.num_partials
+
+
+def _bits_of(mask: int) -> list[int]:
+    return [bit for bit in range(mask.bit_length()) if mask >> bit & 1]

@@ -1,60 +1,70 @@
-"""Shared memory of a program: two slots used in turn, and conversions between layouts through it.
+"""Shared memory of a program: exchanges between threads, placed by who still reads what.
 
 Whoever wants to pass data between threads opens a slot, writes, calls `publish` (a barrier) and
-reads. A slot may be written again once a barrier lies between its readers and the next writers;
-with two slots in turn that is the other slot's, so straight code needs one barrier per exchange.
+reads. A slot lies where nobody may still be reading, so straight code needs one barrier per
+exchange, and its memory serves again after the next one. In a cluster every CTA has such memory,
+with the same slots at the same places; a thread may write to those of other CTAs.
 """
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
-from lazyblock.backend.llvm.layout import LinearLayout, flatten_coordinates
-from lazyblock.backend.llvm.nvptx_barriers import Barriers
+from lazyblock.backend.llvm.nvptx_barriers import Barriers, SharedAccess
 from lazyblock.backend.llvm.nvptx_thread import SHARED_POINTER, ThreadEmitter, stored_type
 from lazyblock.backend.llvm.types import element_nbytes
 from lazyblock.tiler.types import Element
 
 _ALIGNMENT = 16
-_SECOND_SLOT = "lazyblock.second_slot"
 
 
 @dataclass
 class SharedMemory:
-    """The two slots: their sizes so far."""
+    """Gives out places; `nbytes` is what was needed so far, `limit` what the target has."""
 
     emitter: ThreadEmitter
     barriers: Barriers
-    sizes: list[int] = field(default_factory=lambda: [0, 0])
+    limit: int
+    nbytes: int = 0
 
-    def open_slot(self, nbytes: int) -> Slot:
-        """A slot that this thread may write to now."""
-        free = {0, 1} - self.barriers.state.read_slots
-        if not free:
-            self.barriers.wait()
-        index = min(free, default=0)
-        self.sizes[index] = max(self.sizes[index], -(-nbytes // _ALIGNMENT) * _ALIGNMENT)
-        base = "@smem"
-        if index:
-            base = self.emitter.value(f"call {SHARED_POINTER} @{_SECOND_SLOT}()")
-        return Slot(self, index, base)
+    def open_slot(self, nbytes: int, crosses_ctas: bool = False) -> Slot:
+        """A slot that this thread may write to now; in all CTAs if `crosses_ctas`."""
+        if crosses_ctas:
+            self.barriers.await_start()
+        size = _align(nbytes)
+        start = _first_gap(self._busy(crosses_ctas), size)
+        if start and start + size > self.limit:
+            start = 0  # then the writers wait for the readers
+        self.nbytes = max(self.nbytes, start + size)
+        slot = Slot(self, start, start + size, crosses_ctas, self.emitter.shared_base())
+        self.barriers.touch(slot.access(is_write=True))
+        return slot
 
-    @property
-    def nbytes(self) -> int:
-        return sum(self.sizes)
+    def _busy(self, crosses_ctas: bool) -> list[tuple[int, int]]:
+        """Ranges that others may still read, or write to when the loop at hand starts anew."""
+        state = self.barriers.state
+        trace = state.cluster if crosses_ctas else state.cta
+        touched = trace.recent | trace.exposed
+        return sorted({(a.start, a.stop) for a in touched if isinstance(a, SharedAccess)})
 
     def definitions(self) -> str:
-        """The symbols that slots refer to."""
-        if not self.nbytes:
-            return ""
-        second = (
-            f"define internal {SHARED_POINTER} @{_SECOND_SLOT}() alwaysinline nounwind {{\n"
-            f"  %p = getelementptr i8, {SHARED_POINTER} @smem, i32 {self.sizes[0]}\n"
-            f"  ret {SHARED_POINTER} %p\n}}\n"
-        )
-        array = self.emitter.shared_array(self.nbytes, _ALIGNMENT)
-        return array + (second if self.sizes[1] else "")
+        """The symbol that slots refer to."""
+        return self.emitter.shared_array(self.nbytes, _ALIGNMENT) if self.nbytes else ""
+
+
+def _align(nbytes: int) -> int:
+    return -(-nbytes // _ALIGNMENT) * _ALIGNMENT
+
+
+def _first_gap(busy: Iterable[tuple[int, int]], size: int) -> int:
+    """Where `size` bytes lie beside all of the sorted ranges."""
+    place = 0
+    for start, stop in busy:
+        if place + size <= start:
+            break
+        place = max(place, stop)
+    return place
 
 
 @dataclass(frozen=True)
@@ -62,82 +72,42 @@ class Slot:
     """A piece of shared memory that holds arrays of elements."""
 
     memory: SharedMemory
-    index: int
-    base: str
+    start: int
+    stop: int
+    crosses_ctas: bool
+    base: str  # of the CTA's memory
+    space: str = SHARED_POINTER
+
+    def access(self, is_write: bool) -> SharedAccess:
+        return SharedAccess(is_write, is_write and self.crosses_ctas, self.start, self.stop)
 
     def publish(self) -> None:
         """Wait until all threads have written; from now on the slot is read."""
-        self.memory.barriers.wait()
-        self.memory.barriers.read_slot(self.index)
+        self.memory.barriers.touch(self.access(is_write=False))
+
+    def of_cta(self, rank: str) -> Slot:
+        """The slot in the memory of a CTA of the cluster, for writing."""
+        space, base = self.memory.emitter.map_shared(self.base, rank)
+        return replace(self, base=base, space=space)
 
     def address(self, offset: int, element: Element, index: str, constant: int = 0) -> str:
         """Address of element number index + constant of the array at byte `offset`."""
         emitter, address = self.memory.emitter, self.base
-        nbytes = offset + constant * element_nbytes(element)
+        nbytes = self.start + offset + constant * element_nbytes(element)
         for type, steps in ((stored_type(element), index), ("i8", str(nbytes))):
             if steps != "0":
-                place = f"{SHARED_POINTER} {address}, i32 {steps}"
+                place = f"{self.space} {address}, i32 {steps}"
                 address = emitter.value(f"getelementptr {type}, {place}")
         return address
 
-    def store(self, element: Element, value: str, address: str) -> None:
-        place = f"{SHARED_POINTER} {address}"
-        self.memory.emitter.store_vector(element, [value], place, element_nbytes(element))
+    def store(self, element: Element, values: list[str], address: str) -> None:
+        """Write neighbouring elements; the address is aligned to all of them."""
+        place = f"{self.space} {address}"
+        align = element_nbytes(element) * len(values)
+        self.memory.emitter.store_vector(element, values, place, align)
 
     def load(self, element: Element, address: str, width: int = 1) -> list[str]:
         """`width` neighbouring elements; the address is aligned to all of them."""
-        place = f"{SHARED_POINTER} {address}"
+        place = f"{self.space} {address}"
         align = element_nbytes(element) * width
         return self.memory.emitter.load_vector(element, width, place, align)
-
-
-def convert_layout(
-    memory: SharedMemory,
-    element: Element,
-    registers: list[str],
-    source: LinearLayout,
-    target: LinearLayout,
-) -> list[str]:
-    """A block's registers in layout `target`, from those in `source`.
-
-    Through shared memory, every row of the block followed by a word of padding so that columns fall
-    into different banks.
-    """
-    emitter = memory.emitter
-    padded = _PaddedRows(source.shape, element)
-    slot = memory.open_slot(padded.nbytes)
-    register_mask, *thread_masks = source.replica_masks()
-    with emitter.when(emitter.is_first_replica(*thread_masks)):
-        for number, address in enumerate(padded.addresses(slot, source)):
-            if not number & register_mask:
-                slot.store(element, registers[number], address)
-    slot.publish()
-    return [slot.load(element, address)[0] for address in padded.addresses(slot, target)]
-
-
-class _PaddedRows:
-    """Where a block's elements lie in shared memory: row-major, rows padded by a word."""
-
-    def __init__(self, shape: tuple[int, ...], element: Element) -> None:
-        self._rows = shape[:-1]
-        self._element = element
-        self._pitch = shape[-1] + max(4 // element_nbytes(element), 1)
-        self.nbytes = math.prod(self._rows) * self._pitch * element_nbytes(element)
-
-    def addresses(self, slot: Slot, layout: LinearLayout) -> list[str]:
-        """Addresses of the elements in this thread's registers."""
-        assert all(map(layout.has_disjoint_bits, range(len(layout.shape))))
-        emitter, bases = slot.memory.emitter, layout.lane + layout.warp
-        row = emitter.sum_thread_bits([self._row(basis) for basis in bases])
-        start = emitter.sum_thread_bits([basis[-1] for basis in bases])
-        if row != "0":
-            first = emitter.value(f"mul i32 {row}, {self._pitch}")
-            start = emitter.value(f"add i32 {first}, {start}")
-        places = map(layout.coordinates, range(layout.num_registers))
-        return [
-            slot.address(0, self._element, start, self._row(place) * self._pitch + place[-1])
-            for place in places
-        ]
-
-    def _row(self, coordinates: tuple[int, ...]) -> int:
-        return flatten_coordinates(self._rows, coordinates[:-1])

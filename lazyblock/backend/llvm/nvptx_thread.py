@@ -13,13 +13,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from lazyblock.backend.llvm.emit import Emitter
-from lazyblock.backend.llvm.layout import LANE_BITS
+from lazyblock.backend.llvm.layout import LANE_BITS, bit_count
 from lazyblock.backend.llvm.types import element_nbytes, llvm_scalar, llvm_type, memory_type
 from lazyblock.tiler.ir import Op
 from lazyblock.tiler.types import Element, PointerType, ScalarType, int1
 
 GLOBAL_POINTER = "ptr addrspace(1)"
 SHARED_POINTER = "ptr addrspace(3)"
+CLUSTER_POINTER = "ptr addrspace(7)"  # shared memory of any CTA of the cluster
 
 _SPECIAL_REGISTER = """\
 declare i32 @llvm.nvvm.read.ptx.sreg.{register}()
@@ -49,10 +50,43 @@ define internal void @lazyblock.barrier() alwaysinline convergent nounwind {
   ret void
 }
 """
+_CLUSTER_BARRIER = """\
+declare void @llvm.nvvm.barrier.cluster.arrive.aligned()
+declare void @llvm.nvvm.barrier.cluster.wait.aligned()
+define internal void @lazyblock.cluster_barrier() alwaysinline convergent nounwind {
+  call void @llvm.nvvm.barrier.cluster.arrive.aligned()
+  call void @llvm.nvvm.barrier.cluster.wait.aligned()
+  ret void
+}
+"""
+_ANNOUNCE_START = """\
+declare void @llvm.nvvm.barrier.cluster.arrive.relaxed.aligned()
+define internal void @lazyblock.announce_start() alwaysinline convergent nounwind {
+  call void @llvm.nvvm.barrier.cluster.arrive.relaxed.aligned()
+  ret void
+}
+"""
+_AWAIT_START = """\
+define internal void @lazyblock.await_start() alwaysinline convergent nounwind {
+  call void @llvm.nvvm.barrier.cluster.wait.aligned()
+  ret void
+}
+"""
+_MAP_SHARED = f"""\
+declare {CLUSTER_POINTER} @llvm.nvvm.mapa.shared.cluster({SHARED_POINTER}, i32)
+define internal {CLUSTER_POINTER} @lazyblock.map_shared(
+    {SHARED_POINTER} %address, i32 %rank) alwaysinline nounwind {{
+  %r = call {CLUSTER_POINTER} @llvm.nvvm.mapa.shared.cluster({SHARED_POINTER} %address, i32 %rank)
+  ret {CLUSTER_POINTER} %r
+}}
+"""
 _REGISTERS = {
     "lazyblock.thread_index": "tid.x",
     **{f"lazyblock.program_id.{axis}": f"ctaid.{axis}" for axis in "xyz"},
     **{f"lazyblock.num_programs.{axis}": f"nctaid.{axis}" for axis in "xyz"},
+    **{f"lazyblock.cluster_id.{axis}": f"clusterid.{axis}" for axis in "xyz"},
+    **{f"lazyblock.num_clusters.{axis}": f"nclusterid.{axis}" for axis in "xyz"},
+    "lazyblock.cta_rank": "cluster.ctarank",
 }
 _SHUFFLES = {"xor": ("bfly", 31), "up": ("up", 0), "down": ("down", 31), "idx": ("idx", 31)}
 THREAD_FUNCTIONS: Mapping[str, str] = {
@@ -68,6 +102,10 @@ THREAD_FUNCTIONS: Mapping[str, str] = {
     },
     "lazyblock.ballot": _BALLOT,
     "lazyblock.barrier": _BARRIER,
+    "lazyblock.cluster_barrier": _CLUSTER_BARRIER,
+    "lazyblock.announce_start": _ANNOUNCE_START,
+    "lazyblock.await_start": _AWAIT_START,
+    "lazyblock.map_shared": _MAP_SHARED,
 }
 
 
@@ -86,15 +124,27 @@ def stored_type(element: Element, width: int = 1) -> str:
 class ThreadEmitter(Emitter):
     """An emitter for the code of one thread."""
 
-    def __init__(self, functions: Mapping[str, str] = THREAD_FUNCTIONS) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._functions = functions
         self._thread_index = ""
+        self.num_ctas = 1
         self.op: Op | None = None  # what is being emitted
 
-    def start(self) -> None:
-        """Begin the kernel: reads the thread's index, which everything may use."""
+    def start(self, num_threads: int, num_ctas: int) -> None:
+        """Begin the kernel of CTAs of `num_threads`, clusters of `num_ctas`.
+
+        Reads the thread's index in the cluster, which everything may use.
+        """
+        self.num_ctas = num_ctas
         self._thread_index = self.ask("thread_index")
+        if num_ctas > 1:
+            first = self.value(f"mul i32 {self.ask('cta_rank')}, {num_threads}")
+            self._thread_index = self.combine_bits(first, self._thread_index, True)
+
+    @property
+    def cta_bits(self) -> int:
+        """How many of the warp bits, the highest, number the CTAs of a cluster."""
+        return bit_count(self.num_ctas)
 
     def finish(self) -> None:
         """End the kernel's code."""
@@ -103,7 +153,14 @@ class ThreadEmitter(Emitter):
     def kernel(self, name: str, parameters: Sequence[str], num_threads: int) -> str:
         """The kernel's text."""
         signature = f"ptx_kernel void @{name}({', '.join(parameters)})"
-        return self.function(signature, f'nounwind "nvvm.reqntid"="{num_threads}" ')
+        attributes = f'nounwind "nvvm.reqntid"="{num_threads}" '
+        if self.num_ctas > 1:
+            attributes += f'"nvvm.cluster_dim"="{self.num_ctas},1,1" '
+        return self.function(signature, attributes)
+
+    def shared_base(self) -> str:
+        """Address of the CTA's shared memory."""
+        return "@smem"
 
     def shared_array(self, nbytes: int, align: int) -> str:
         """The definition of @smem, the program's shared memory."""
@@ -112,7 +169,7 @@ class ThreadEmitter(Emitter):
     def _use(self, name: str) -> str:
         full_name = f"lazyblock.{name}"
         if not self.has_helper(full_name):
-            self.add_helper(full_name, self._functions[full_name])
+            self.add_helper(full_name, THREAD_FUNCTIONS[full_name])
         return full_name
 
     def ask(self, name: str) -> str:
@@ -120,8 +177,33 @@ class ThreadEmitter(Emitter):
         return self.call("i32", self._use(name))
 
     def barrier(self) -> None:
-        """Wait for all threads of the program."""
+        """Wait for all threads of the CTA."""
         self.call("void", self._use("barrier"))
+
+    def program_id(self, axis: str) -> str:
+        return self.ask(f"{'cluster' if self.num_ctas > 1 else 'program'}_id.{axis}")
+
+    def num_programs(self, axis: str) -> str:
+        return self.ask(f"num_{'clusters' if self.num_ctas > 1 else 'programs'}.{axis}")
+
+    # --- clusters --------------------------------------------------------------------------------
+
+    def cluster_barrier(self) -> None:
+        """Wait for all threads of the cluster."""
+        self.call("void", self._use("cluster_barrier"))
+
+    def announce_start(self) -> None:
+        """Tell the cluster that this thread runs."""
+        self.call("void", self._use("announce_start"))
+
+    def await_start(self) -> None:
+        """Wait until all threads of the cluster have told that they run."""
+        self.call("void", self._use("await_start"))
+
+    def map_shared(self, address: str, rank: str) -> tuple[str, str]:
+        """Type and name of the address of the same place in the memory of CTA `rank`."""
+        arguments = (SHARED_POINTER, address), ("i32", rank)
+        return CLUSTER_POINTER, self.call(CLUSTER_POINTER, self._use("map_shared"), *arguments)
 
     # --- memory ----------------------------------------------------------------------------------
 
@@ -160,15 +242,11 @@ class ThreadEmitter(Emitter):
 
     # --- shuffles and votes ----------------------------------------------------------------------
 
-    def shuffle_xor(self, element: ScalarType, value: str, mask: int) -> str:
-        """`value` of the thread of the warp whose lane differs by `mask`."""
-        return self.shuffle("xor", element, value, str(mask))
-
-    def shuffle(self, kind: str, element: ScalarType, value: str, lane: str) -> str:
+    def shuffle(self, kind: str, element: ScalarType, value: str, lane: int | str) -> str:
         """`value` of another thread of the warp; all 32 must come here.
 
-        kind: "xor", "up" and "down" (this thread's lane changed by the i32 `lane`; its own value
-        where there is no such lane), "idx" (the lane itself).
+        kind: "xor", "up" and "down" (this thread's lane changed by `lane`, a number or an i32; its
+        own value where there is no such lane), "idx" (the lane itself).
         """
         scalar = llvm_scalar(element)
         bits = f"i{element.bits}"
@@ -186,13 +264,13 @@ class ThreadEmitter(Emitter):
             moved = self._convert("trunc", "i32", word, bits)
         return self._convert("bitcast", bits, moved, scalar)
 
-    def _shuffle_word(self, kind: str, value: str, type: str, lane: str) -> str:
+    def _shuffle_word(self, kind: str, value: str, type: str, lane: int | str) -> str:
         word = self._convert("trunc" if type == "i64" else "zext", type, value, "i32")
         return self.exchange(kind, word, lane)
 
-    def exchange(self, kind: str, word: str, lane: str) -> str:
+    def exchange(self, kind: str, word: str, lane: int | str) -> str:
         """`shuffle` of an i32."""
-        return self.call("i32", self._use(f"shuffle_{kind}"), ("i32", word), ("i32", lane))
+        return self.call("i32", self._use(f"shuffle_{kind}"), ("i32", word), ("i32", str(lane)))
 
     def ballot(self, condition: str) -> str:
         """The i1 of all threads of the warp, as the bits of an i32; all 32 must come here."""

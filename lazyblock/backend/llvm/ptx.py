@@ -32,7 +32,8 @@ def to_ptx(text: str, target: Target) -> str:
     except RuntimeError as error:
         raise CompileError("LLVM refuses a kernel's text.", note=str(error)) from error
     options = llvm.create_pipeline_tuning_options(speed_level=_OPTIMIZATION_LEVEL)
-    options.loop_vectorization = options.slp_vectorization = options.loop_unrolling = False
+    options.loop_vectorization = options.loop_unrolling = False
+    options.slp_vectorization = True
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
     return str(machine.emit_assembly(module))

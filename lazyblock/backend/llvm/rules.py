@@ -103,6 +103,8 @@ def emit_elementwise(
             return site.select(*operands)
         case ops.Fma():
             return site.call("fma", *operands)
+        case ops.Approximate() if target.is_gpu:
+            return _approximate(site, op.function, *operands)
         case ops.Cast():
             source = site.of(op.value.type.scalar)
             return emit_cast(source, operands[0], SCALARS[op.element])
@@ -270,7 +272,7 @@ def _float_remainder(site: Site, lhs: str, rhs: str) -> str:
     return site.emitter.call(site.type, name, (site.type, lhs), (site.type, rhs))
 
 
-def _divide_normal(site: Site, x: str, y: str) -> str:
+def divide_normal(site: Site, x: str, y: str) -> str:
     """Division without the checks for special operands that a GPU's division makes.
 
     The steps are those of its usual path: a reciprocal that is nearly right, made right by one
@@ -279,14 +281,37 @@ def _divide_normal(site: Site, x: str, y: str) -> str:
     if not site.target.is_gpu or site.scalar.bits != 32:
         return site.do("fdiv", x, y)
     negative = site.do("fneg", y)
-    rough = site.emitter.call("float", "llvm.nvvm.rcp.approx.ftz.f", ("float", y))
-    error = site.call("fma", negative, rough, site.constant(1.0))
-    reciprocal = site.call("fma", rough, error, rough)
+    reciprocal = _reciprocal_normal(site, y, negative)
+    if x == site.constant(1.0):
+        return reciprocal
     quotient = site.do("fmul", x, reciprocal)
     for _ in range(2):
         rest = site.call("fma", negative, quotient, x)
         quotient = site.call("fma", rest, reciprocal, quotient)
     return quotient
+
+
+def _reciprocal_normal(site: Site, y: str, negative: str) -> str:
+    """1 / y, rounded correctly but where all bits of y's mantissa are set."""
+    rough = _approximate(site, "reciprocal", y)
+    error = site.call("fma", negative, rough, site.constant(1.0))
+    return site.call("fma", rough, error, rough)
+
+
+def _approximate(site: Site, function: str, value: str) -> str:
+    """One instruction of a GPU."""
+    name = f"llvm.nvvm.{APPROXIMATE_INTRINSICS[function]}"
+    return site.emitter.call(site.type, name, (site.type, value))
+
+
+# by the functions of ops.Approximate
+APPROXIMATE_INTRINSICS = {
+    "exp2": "ex2.approx.ftz.f32",
+    "log2": "lg2.approx.ftz.f",
+    "reciprocal": "rcp.approx.ftz.f",
+    "rsqrt": "rsqrt.approx.ftz.f",
+    "sqrt": "sqrt.approx.ftz.f",
+}
 
 
 def _add_fmod(site: Site, name: str) -> None:
@@ -443,7 +468,7 @@ _BINARY: dict[str, dict[str, Rule]] = {
     "sub": _row(_instruction("fsub"), _instruction("sub"), b=_XOR, h=_half_instruction("fsub")),
     "mul": _row(_instruction("fmul"), _instruction("mul"), b=_AND, h=_half_instruction("fmul")),
     "div": _row(_instruction("fdiv"), _divide, b=_AND),
-    "div_normal": _row(_divide_normal),
+    "div_normal": _row(divide_normal),
     "rem": _row(_float_remainder, _remainder, b=_zero),
     "and": _row(i=_AND),
     "or": _row(i=_OR),

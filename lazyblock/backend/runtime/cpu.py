@@ -12,9 +12,8 @@ import gc
 import itertools
 import os
 import queue
-import struct
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,8 @@ import numpy.typing as npt
 from lazyblock import config
 from lazyblock.backend.llvm import optimize
 from lazyblock.backend.runtime.checked import CheckedKernel, Extent, is_image
-from lazyblock.backend.runtime.device import Buffer, Device, Grid, LoadedKernel, Resources
+from lazyblock.backend.runtime.device import Buffer, Device, Grid, Launch, LoadedKernel, Resources
+from lazyblock.backend.runtime.pool import Pool, Shelf
 from lazyblock.dtypes import DType
 from lazyblock.errors import LaunchError, OutOfResourcesError
 from lazyblock.shapes import contiguous_strides
@@ -32,7 +32,7 @@ from lazyblock.target import Target
 _ALIGNMENT = 64
 _SMALL_WORK = 1 << 16  # elements; below, waking threads costs more than it gains
 _RANGES_PER_THREAD = 4
-_GRID = struct.Struct("<3q")
+_Block = tuple[int, npt.NDArray[Any]]  # an address, and the memory it is in
 _Entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 
@@ -40,34 +40,34 @@ _Entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 
 class CpuBuffer(Buffer):
-    """Host memory. Pool memory goes back to the pool with the last reference.
+    """Host memory. That of a pool goes back there with the last reference.
 
     written: which bytes are, for checked kernels; None for all.
     """
 
-    __slots__ = ("_memory", "_pool", "device", "nbytes", "pointer", "written")
+    __slots__ = ("_block", "_shelf", "device", "nbytes", "pointer", "written")
 
     def __init__(
-        self, device: Device, pointer: int, nbytes: int, memory: Any, pool: _Pool | None = None
+        self, device: Device, nbytes: int, block: _Block, shelf: Shelf[_Block] | None = None
     ) -> None:
         self.device = device
-        self.pointer = pointer
+        self.pointer = block[0]
         self.nbytes = nbytes
         self.written: npt.NDArray[np.bool_] | None = None
-        self._memory = memory
-        self._pool = pool
+        self._block = block
+        self._shelf = shelf
 
     @property
     def extent(self) -> Extent:
         """All memory that belongs to it; what a NumPy array's strides reach, if it is one's."""
         start, end = self.pointer, self.pointer + self.nbytes
-        if self._pool is None:
-            start, end = np.lib.array_utils.byte_bounds(self._memory)
+        if self._shelf is None:
+            start, end = np.lib.array_utils.byte_bounds(self._block[1])
         return Extent(start, end, self.written)
 
     def __del__(self) -> None:
-        if self._pool is not None:
-            self._pool.recycle(self._memory)
+        if self._shelf is not None:
+            self._shelf.keep(self._block)
 
 
 class _Window:
@@ -92,50 +92,10 @@ class _Window:
         }
 
 
-class _Pool:
-    """Freed memory by size class, for the next allocation: only fresh pages cost page faults."""
-
-    def __init__(self) -> None:
-        self._lock = threading.RLock()  # the garbage collector may enter `recycle` inside `take`
-        self._free: dict[int, list[npt.NDArray[np.uint8]]] = {}
-        self._cached_bytes = 0
-        self._limit = _physical_bytes() // 4
-
-    def take(self, nbytes: int) -> npt.NDArray[np.uint8]:
-        """Memory of at least `nbytes`. Raises: MemoryError."""
-        size = size_class(nbytes)
-        with self._lock:
-            blocks = self._free.get(size)
-            if blocks:
-                self._cached_bytes -= size
-                return blocks.pop()
-        return _allocate_aligned(size)
-
-    def recycle(self, memory: npt.NDArray[np.uint8]) -> None:
-        """Keep a block for later, or let it go when too much is kept."""
-        with self._lock:
-            if self._cached_bytes + memory.nbytes <= self._limit:
-                self._cached_bytes += memory.nbytes
-                self._free.setdefault(memory.nbytes, []).append(memory)
-
-    def clear(self) -> int:
-        """Give all kept memory back to the system; tells how much it was."""
-        with self._lock:
-            freed, self._cached_bytes = self._cached_bytes, 0
-            self._free.clear()
-        return freed
-
-
-def size_class(nbytes: int) -> int:
-    """Sizes that blocks come in: multiples of 64 bytes; above 1 KiB, four to a power of two."""
-    step = max(1 << max(nbytes - 1, 0).bit_length() - 3 if nbytes > 1024 else 0, _ALIGNMENT)
-    return max(-(-nbytes // step), 1) * step
-
-
-def _allocate_aligned(size: int) -> npt.NDArray[np.uint8]:
+def _allocate_aligned(size: int) -> _Block:
     raw = np.empty(size + _ALIGNMENT, np.uint8)
-    start = -raw.ctypes.data % _ALIGNMENT
-    return raw[start : start + size]
+    address = raw.ctypes.data
+    return address + -address % _ALIGNMENT, raw
 
 
 def _physical_bytes() -> int:
@@ -148,7 +108,7 @@ def _physical_bytes() -> int:
 class _Job:
     """One launch in progress: ranges of program instances that threads take in turn."""
 
-    def __init__(self, entry: Any, slots: int, total: int, step: int) -> None:
+    def __init__(self, entry: Any, slots: bytes, total: int, step: int) -> None:
         self._entry = entry
         self._slots = slots
         self._total = total
@@ -244,31 +204,41 @@ class CpuDevice(Device):
         if cls._only is None:
             cls._only = super().__new__(cls)
             cls._only.name = "cpu"
-            cls._only._pool = _Pool()
+            cls._only._pool = Pool(_physical_bytes() // 4)
         return cls._only
 
-    _pool: _Pool
+    _pool: Pool[_Block]
 
     @property
     def target(self) -> Target:  # type: ignore[override]  # a setting decides on it
         return optimize.host_target(config.current.sanitize)
 
-    def allocate(self, nbytes: int) -> Buffer:
-        try:
-            memory = self._pool.take(nbytes)
-        except MemoryError:
-            freed = self._pool.clear()
-            try:
-                memory = self._pool.take(nbytes)
-            except MemoryError:
-                raise OutOfResourcesError(
-                    f"Cannot allocate {nbytes} bytes on 'cpu'.",
-                    note=f"{freed} bytes of cached memory were given back first.",
-                ) from None
-        buffer = CpuBuffer(self, memory.ctypes.data, nbytes, memory, self._pool)
-        if config.current.sanitize:
+    def allocator(self, nbytes: int) -> Callable[[], Buffer]:
+        shelf = self._pool.shelf(nbytes)
+
+        def allocate() -> CpuBuffer:
+            return CpuBuffer(self, nbytes, shelf.take() or self._allocate(shelf.size), shelf)
+
+        def allocate_unwritten() -> CpuBuffer:
+            buffer = allocate()
             buffer.written = np.zeros(nbytes, np.bool_)
-        return buffer
+            return buffer
+
+        return allocate_unwritten if config.current.sanitize else allocate
+
+    def _allocate(self, size: int) -> _Block:
+        try:
+            return _allocate_aligned(size)
+        except MemoryError:
+            freed = self._pool.held_bytes
+            self._pool.clear()
+        try:
+            return _allocate_aligned(size)
+        except MemoryError:
+            raise OutOfResourcesError(
+                f"Cannot allocate {size} bytes on 'cpu'.",
+                note=f"{freed} bytes of cached memory were given back first.",
+            ) from None
 
     def from_host(self, array: npt.NDArray[Any]) -> Buffer:
         buffer = self.allocate(array.nbytes)
@@ -302,7 +272,9 @@ class CpuDevice(Device):
         window = _Window(buffer, pointer, dtype.itemsize, shape, strides, is_read_only)
         return np.asarray(window).view(dtype)
 
-    def load(self, image: bytes, name: str, num_threads: int, shared_bytes: int) -> LoadedKernel:
+    def load(
+        self, image: bytes, name: str, num_threads: int, shared_bytes: int, num_ctas: int = 1
+    ) -> LoadedKernel:
         if is_image(image):
             return CheckedKernel(name, image)
         try:
@@ -311,23 +283,27 @@ class CpuDevice(Device):
             raise LaunchError(f"Kernel '{name}' could not be loaded: {error}") from error
         return CpuKernel(name, addresses[name], library)
 
-    def launch(self, kernel: LoadedKernel, grid: Grid, slots: bytearray, work: int) -> None:
+    def bind(self, kernel: LoadedKernel, grid: Grid, work: int) -> Launch:
         if isinstance(kernel, CheckedKernel):
-            kernel.run(grid, bytes(slots), _live_extents())
-            return
+            return lambda slots: kernel.run(grid, slots, _live_extents())
         assert isinstance(kernel, CpuKernel)
+        entry = kernel.entry
         total = grid[0] * grid[1] * grid[2]
-        _GRID.pack_into(slots, len(slots) - _GRID.size, *grid)
-        address = ctypes.addressof(ctypes.c_char.from_buffer(slots))
-        num_threads = config.current.num_threads or self.target.num_units
-        if work < _SMALL_WORK or total == 1 or num_threads == 1:
-            kernel.entry(address, 0, total)
-            return
-        step = max(total // (num_threads * _RANGES_PER_THREAD), 1)
-        job = _Job(kernel.entry, address, total, step)
-        _workers.call(job, min(num_threads, total) - 1)
-        job.work()
-        job.finish()
+
+        def launch_here(slots: bytes) -> None:
+            entry(slots, 0, total)
+
+        def launch(slots: bytes) -> None:
+            num_threads = config.current.num_threads or self.target.num_units
+            if num_threads == 1:
+                return launch_here(slots)
+            step = max(total // (num_threads * _RANGES_PER_THREAD), 1)
+            job = _Job(entry, slots, total, step)
+            _workers.call(job, min(num_threads, total) - 1)
+            job.work()
+            job.finish()
+
+        return launch_here if work < _SMALL_WORK or total == 1 else launch
 
     def synchronize(self) -> None:
         pass
@@ -340,4 +316,4 @@ def _live_extents() -> list[Extent]:
 
 def alias(array: npt.NDArray[Any]) -> Buffer:
     """A buffer over a NumPy array's own memory, from its first element on."""
-    return CpuBuffer(CpuDevice(), array.ctypes.data, array.nbytes, array)
+    return CpuBuffer(CpuDevice(), array.nbytes, (array.ctypes.data, array))

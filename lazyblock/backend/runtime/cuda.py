@@ -1,24 +1,27 @@
 """NVIDIA GPUs through cuda-python's driver API.
 
 One `CudaDevice` per GPU: the primary context (the one torch and CuPy use), one stream that
-everything is enqueued on, and the driver's stream-ordered memory pool. Buffers return to the pool
-when their last reference goes, in stream order, so that no kernel loses memory it still works on.
+everything is enqueued on, and two pools of memory: freed pieces of ours, for which no call of the
+driver is needed, before the driver's own. Buffers return when their last reference goes, in stream
+order, so that no kernel loses memory it still works on. Machine code is kept in the disk cache.
 Nothing here is loaded until a device is asked for, and no context is opened until it is used.
 """
 
 from __future__ import annotations
 
-import ctypes
 import dataclasses
+import functools
+import gc
+import os
 import sys
 import threading
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from lazyblock.backend.runtime import cuda_module
 from lazyblock.backend.runtime.cuda_driver import (
     OUT_OF_MEMORY,
     STICKY_ERRORS,
@@ -28,15 +31,22 @@ from lazyblock.backend.runtime.cuda_driver import (
     probe,
     refuse_after_fork,
 )
-from lazyblock.backend.runtime.device import Buffer, Device, Grid, LoadedKernel, Resources
+from lazyblock.backend.runtime.cuda_launch import (
+    Launcher,
+    find_driver_function,
+    make_launcher,
+    pack_configuration,
+)
+from lazyblock.backend.runtime.device import Buffer, Device, Grid, Launch, LoadedKernel, Resources
+from lazyblock.backend.runtime.pool import Pool, Shelf
 from lazyblock.dtypes import DType
 from lazyblock.errors import DeviceError, LazyBlockError, OutOfResourcesError
 from lazyblock.shapes import size_of
 from lazyblock.target import Target, cuda_target
 
-_LOG_BYTES = 1 << 16
 _DEFAULT_SHARED_BYTES = 48 << 10  # more must be asked for, kernel by kernel
-_GRID_SLOTS = 3
+_MOST_HELD_BYTES = 512 << 20  # freed memory that is not given back to the driver
+_MOST_KEPT_BYTES = 32 << 20  # of one piece: what works on more hides the driver's time
 _LEAST_CAPABILITY = 80
 
 
@@ -62,7 +72,26 @@ def cuda_devices() -> tuple[CudaDevice, ...]:
     return tuple(device for device in opened if isinstance(device, CudaDevice))
 
 
-@cache
+def get_device(number: int | None) -> CudaDevice:
+    """The GPU of the driver's `number`; None for the first that can be used.
+
+    Raises: DeviceError saying what is missing.
+    """
+    found = probe()
+    if found.missing:
+        raise DeviceError(f"There is no device 'cuda:{number or 0}': {found.missing}.")
+    if number is None:
+        number = next((device.index for device in cuda_devices()), 0)
+    if number >= found.num_devices:
+        numbers = ", ".join(f"'cuda:{n}'" for n in range(found.num_devices))
+        raise DeviceError(f"There is no device 'cuda:{number}', only {numbers}.")
+    device = _open_device(number)
+    if isinstance(device, str):
+        raise DeviceError(f"Device 'cuda:{number}' cannot be used: {device}")
+    return device
+
+
+@functools.cache
 def _open_device(index: int) -> CudaDevice | str:
     """A device, or why it cannot be used."""
     try:
@@ -75,15 +104,23 @@ def _open_device(index: int) -> CudaDevice | str:
 
 
 class CudaBuffer(Buffer):
-    """Memory of a GPU; goes back to the pool, in stream order, with its last reference."""
+    """Memory of a GPU; goes back to where it came from, in stream order, with its last reference.
 
-    def __init__(self, device: CudaDevice, pointer: int, nbytes: int) -> None:
+    shelf: where that is; None: the driver.
+    """
+
+    __slots__ = ("_shelf", "device", "nbytes", "pointer")
+
+    def __init__(
+        self, device: CudaDevice, pointer: int, nbytes: int, shelf: Shelf[int] | None = None
+    ) -> None:
         self.device: CudaDevice = device
         self.pointer = pointer
         self.nbytes = nbytes
+        self._shelf = shelf
 
     def __del__(self) -> None:
-        if self.pointer and not sys.is_finalizing():
+        if self._shelf is None or not self._shelf.keep(self.pointer):
             self.device.free(self.pointer)
 
 
@@ -91,9 +128,16 @@ class CudaKernel(LoadedKernel):
     """A function of a loaded module. `log` is what the driver's compiler said."""
 
     def __init__(
-        self, name: str, function: Any, num_threads: int, shared_bytes: int, log: str
+        self,
+        name: str,
+        function: Any,
+        num_threads: int,
+        shared_bytes: int,
+        log: str,
+        num_ctas: int = 1,
     ) -> None:
         self.name = name
+        self.num_ctas = num_ctas
         self.function = function
         self.num_threads = num_threads
         self.shared_bytes = shared_bytes
@@ -113,27 +157,22 @@ def _read_resources(function: Any, shared_bytes: int) -> Resources:
     )
 
 
-class _Parameters:
-    """The kernelParams array of a launch: pointers to the slots of a buffer of its own."""
-
-    def __init__(self, num_bytes: int) -> None:
-        self.slots = bytearray(num_bytes)
-        self._view = (ctypes.c_char * num_bytes).from_buffer(self.slots)
-        first = ctypes.addressof(self._view)
-        pointers = [first + 8 * n for n in range(num_bytes // 8 - _GRID_SLOTS)]
-        self._array = (ctypes.c_void_p * max(len(pointers), 1))(*pointers)
-        self.address = ctypes.addressof(self._array)
-
-
 class _ThreadState(threading.local):
-    """What a thread keeps: whose context is current, and prepared parameters by slot bytes."""
+    """Whose context is current in a thread."""
 
-    def __init__(self) -> None:
-        self.current: CudaDevice | None = None
-        self.parameters: dict[int, _Parameters] = {}
+    current: CudaDevice | None = None
 
 
 _thread = _ThreadState()
+
+
+def _forget_threads() -> None:
+    """Make every thread look again whether its device can be used."""
+    global _thread
+    _thread = _ThreadState()
+
+
+os.register_at_fork(after_in_child=_forget_threads)
 
 
 # --- the device ----------------------------------------------------------------------------------
@@ -151,8 +190,10 @@ class CudaDevice(Device):
         self.target = self._describe_target()
         self._lock = threading.Lock()
         self._context: Any = None
-        self._pool: Any = None
+        self._driver_pool: Any = None
+        self._pool: Pool[int] = Pool(_MOST_HELD_BYTES)
         self._stream: Any = None
+        self._launcher: Launcher
         self._lost: DeviceError | None = None
         self._last_kernel = ""
 
@@ -196,10 +237,12 @@ class CudaDevice(Device):
         check(driver.cuCtxSetCurrent(context), "enter its context")
         flags = driver.CUstream_flags.CU_STREAM_NON_BLOCKING
         self._stream = check(driver.cuStreamCreate(flags), "make a stream")
-        self._pool = check(driver.cuDeviceGetDefaultMemPool(self._device), "find its memory pool")
+        pool = check(driver.cuDeviceGetDefaultMemPool(self._device), "find its memory pool")
         threshold = driver.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
         everything = driver.cuuint64_t(2**64 - 1)
-        check(driver.cuMemPoolSetAttribute(self._pool, threshold, everything), "keep its memory")
+        check(driver.cuMemPoolSetAttribute(pool, threshold, everything), "keep its memory")
+        self._driver_pool = pool
+        self._launcher = make_launcher(find_driver_function())
         self._context = context
 
     def _check(self, answer: Sequence[Any], action: str) -> Any:
@@ -208,45 +251,64 @@ class CudaDevice(Device):
             suffix = f" (last kernel launched: '{self._last_kernel}')" if self._last_kernel else ""
             error = make_error(int(answer[0]), action + suffix)
             self._lost = DeviceError(
-                f"{self.name} is lost to this process: an earlier kernel failed.",
+                f"{self.name} is lost to this process since an earlier error.",
                 note=str(error),
                 hint="restart the process.",
             )
+            _forget_threads()
             raise error
         return check(answer, action)
 
     # --- memory ----------------------------------------------------------------------------------
 
-    def allocate(self, nbytes: int) -> CudaBuffer:
-        """Memory from the pool; when there is none left, after giving back what is unused."""
-        self._activate()
+    def allocator(self, nbytes: int) -> Callable[[], CudaBuffer]:
+        """Memory freed before, else new; when there is none, after giving back what is unused."""
         if nbytes == 0:
-            return CudaBuffer(self, 0, 0)
-        status, pointer = driver.cuMemAllocAsync(nbytes, self._stream)
+            return lambda: CudaBuffer(self, 0, 0)
+        if nbytes > _MOST_KEPT_BYTES:
+            return lambda: CudaBuffer(self, self._allocate(nbytes, nbytes), nbytes)
+        shelf = self._pool.shelf(nbytes)
+
+        def allocate() -> CudaBuffer:
+            pointer = shelf.take() or self._allocate(shelf.size, nbytes)
+            return CudaBuffer(self, pointer, nbytes, shelf)
+
+        return allocate
+
+    def _allocate(self, size: int, wanted: int) -> int:
+        self._activate()
+        status, pointer = driver.cuMemAllocAsync(size, self._stream)
         if status and int(status) == OUT_OF_MEMORY:
             self.trim()
-            status, pointer = driver.cuMemAllocAsync(nbytes, self._stream)
+            status, pointer = driver.cuMemAllocAsync(size, self._stream)
             if status and int(status) == OUT_OF_MEMORY:
-                raise self._out_of_memory(nbytes)
-        self._check((status,), f"allocate {nbytes} bytes")
-        return CudaBuffer(self, int(pointer), nbytes)
+                raise self._out_of_memory(wanted)
+        self._check((status,), f"allocate {wanted} bytes")
+        return int(pointer)
 
     def trim(self) -> None:
-        """Wait, and return unused memory of the pool to the driver."""
+        """Return all memory that no array holds to the driver; waits."""
+        gc.collect()  # arrays that only cycles hold, as those of tracebacks
+        self._activate()
+        for pointer in self._pool.clear():
+            self._check(driver.cuMemFreeAsync(pointer, self._stream), "free memory")
         self.synchronize()
-        self._check(driver.cuMemPoolTrimTo(self._pool, 0), "return unused memory")
+        self._check(driver.cuMemPoolTrimTo(self._driver_pool, 0), "return unused memory")
 
     def _out_of_memory(self, nbytes: int) -> OutOfResourcesError:
         free, total = self._check(driver.cuMemGetInfo(), "count its memory")
         used = driver.CUmemPool_attribute.CU_MEMPOOL_ATTR_USED_MEM_CURRENT
-        held = int(self._check(driver.cuMemPoolGetAttribute(self._pool, used), "count its memory"))
+        answer = driver.cuMemPoolGetAttribute(self._driver_pool, used)
+        held = int(self._check(answer, "count its memory"))
         return OutOfResourcesError(
             f"{self.name} has no room for {nbytes:,} bytes.",
             note=f"{held:,} bytes are held by arrays, {free:,} of {total:,} are free.",
         )
 
     def free(self, pointer: int) -> None:
-        """Give memory back once all enqueued work is done; never raises (for finalizers)."""
+        """Give memory back to the driver, in the stream's order; never raises (for finalizers)."""
+        if not pointer or sys.is_finalizing():
+            return
         try:
             self._activate()
             driver.cuMemFreeAsync(pointer, self._stream)
@@ -254,8 +316,9 @@ class CudaDevice(Device):
             return
 
     def from_host(self, array: npt.NDArray[Any]) -> CudaBuffer:
+        self._activate()
         source = np.ascontiguousarray(array)
-        buffer = self.allocate(source.nbytes)
+        buffer = self.allocator(source.nbytes)()
         if source.nbytes:
             address = source.ctypes.data
             copied = driver.cuMemcpyHtoDAsync(buffer.pointer, address, source.nbytes, self._stream)
@@ -294,7 +357,9 @@ class CudaDevice(Device):
 
     # --- kernels ---------------------------------------------------------------------------------
 
-    def load(self, image: bytes, name: str, num_threads: int, shared_bytes: int) -> CudaKernel:
+    def load(
+        self, image: bytes, name: str, num_threads: int, shared_bytes: int, num_ctas: int = 1
+    ) -> CudaKernel:
         """Load PTX or a cubin and find the kernel `name`.
 
         Raises: CompileError with the driver's log; OutOfResourcesError for too much shared memory.
@@ -305,7 +370,7 @@ class CudaDevice(Device):
                 f"Kernel '{name}' wants {shared_bytes:,} bytes of shared memory, "
                 f"{self.name} has {self.target.shared_bytes:,}."
             )
-        module, log = self._load_module(image, name)
+        module, log = cuda_module.load(image, name, self.target.arch, self._check)
         function = self._check(
             driver.cuModuleGetFunction(module, name.encode()), f"find kernel '{name}'"
         )
@@ -313,71 +378,30 @@ class CudaDevice(Device):
             key = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
             reserved = driver.cuFuncSetAttribute(function, key, shared_bytes)
             self._check(reserved, f"reserve shared memory for '{name}'")
-        return CudaKernel(name, function, num_threads, shared_bytes, log)
+        return CudaKernel(name, function, num_threads, shared_bytes, log, num_ctas)
 
-    def _load_module(self, image: bytes, name: str) -> tuple[Any, str]:
-        option = driver.CUjit_option
-        log, errors = bytearray(_LOG_BYTES), bytearray(_LOG_BYTES)
-        options = {
-            option.CU_JIT_INFO_LOG_BUFFER: log,
-            option.CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES: len(log),
-            option.CU_JIT_ERROR_LOG_BUFFER: errors,
-            option.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES: len(errors),
-            option.CU_JIT_LOG_VERBOSE: 1,
-        }
-        status, module = driver.cuModuleLoadDataEx(
-            _terminated(image), len(options), list(options), list(options.values())
-        )
-        if status and int(status) not in STICKY_ERRORS:
-            raise make_error(int(status), f"load kernel '{name}'", _read_log(errors))
-        self._check((status,), f"load kernel '{name}'")
-        return module, _read_log(log)
-
-    def link(self, ptx: bytes, name: str = "kernel") -> bytes:
-        """The cubin of a PTX text, for caches: loading one takes about 3 ms, PTX 10 and more.
-
-        Not for kernels that use setmaxnreg, which linking may lose.
-        """
-        self._activate()
-        action = f"compile kernel '{name}'"
-        text = _terminated(ptx)
-        state = self._check(driver.cuLinkCreate(0, [], []), action)
-        try:
-            kind = driver.CUjitInputType.CU_JIT_INPUT_PTX
-            added = driver.cuLinkAddData(state, kind, text, len(text), name.encode(), 0, [], [])
-            self._check(added, action)
-            address, size = self._check(driver.cuLinkComplete(state), action)
-            return ctypes.string_at(int(address), int(size))
-        finally:
-            driver.cuLinkDestroy(state)
-
-    def launch(self, kernel: LoadedKernel, grid: Grid, slots: bytearray, work: int) -> None:
+    def bind(self, kernel: LoadedKernel, grid: Grid, work: int) -> Launch:
         assert isinstance(kernel, CudaKernel)
         self._activate()
         if 0 in grid:
-            return
-        parameters = _thread.parameters.get(len(slots))
-        if parameters is None:
-            parameters = _thread.parameters[len(slots)] = _Parameters(len(slots))
-        parameters.slots[:] = slots  # the driver reads them during the call
-        self._last_kernel = kernel.name
-        answer = driver.cuLaunchKernel(
-            *(kernel.function, *grid, kernel.num_threads, 1, 1, kernel.shared_bytes),
-            *(self._stream, parameters.address, 0),
+            return lambda slots: None
+        name, num_threads, launcher = kernel.name, kernel.num_threads, self._launcher
+        num_blocks = (grid[0] * kernel.num_ctas, *grid[1:])
+        configuration = pack_configuration(
+            int(kernel.function), int(self._stream), num_blocks, num_threads, kernel.shared_bytes
         )
-        if answer[0]:
-            shape = f"{grid} programs of {kernel.num_threads} threads"
-            self._check(answer, f"launch '{kernel.name}' with {shape}")
+
+        def launch(slots: bytes) -> None:
+            if _thread.current is not self:
+                self._activate()
+            self._last_kernel = name
+            status = launcher(configuration, slots)
+            if status:
+                shape = f"{grid} programs of {num_threads} threads"
+                self._check((status,), f"launch '{name}' with {shape}")
+
+        return launch
 
     def synchronize(self) -> None:
         self._activate()
         self._check(driver.cuStreamSynchronize(self._stream), "wait for the device")
-
-
-def _terminated(image: bytes) -> bytes:
-    """PTX text must end with a zero byte; a cubin is taken as it is."""
-    return image if image.startswith(b"\x7fELF") or image.endswith(b"\0") else image + b"\0"
-
-
-def _read_log(buffer: bytearray) -> str:
-    return buffer.split(b"\0", 1)[0].decode(errors="replace").strip()

@@ -25,8 +25,29 @@ driver = lazy_import("cuda.bindings.driver")
 
 MINIMUM_DRIVER = 12070  # CUDA 12.7 is the first to read PTX 8.6
 OUT_OF_MEMORY = 2
-# After these the context is lost and every later call fails.
-STICKY_ERRORS = frozenset({700, 702, 710, 714, 715, 716, 717, 718, 719})
+# After these the context is lost and every later call fails: what happened, what may have done it.
+_STICKY = {
+    214: ("The GPU has an uncorrectable memory error", "'nvidia-smi -q' tells which"),
+    220: ("The GPU has an uncorrectable NVLink error", "'nvidia-smi -q' tells which"),
+    700: ("A kernel failed on the GPU", "it went out of bounds ('emulated:sm_90a' tells where)"),
+    702: ("A kernel failed on the GPU", "it ran longer than the display's driver allows"),
+    709: ("The CUDA context was destroyed", "another library may have reset the device"),
+    710: ("A kernel failed on the GPU", "an assertion in it did not hold"),
+    714: ("A kernel failed on the GPU", "its stack overflowed or was overwritten"),
+    715: ("A kernel failed on the GPU", "it has an instruction that this GPU does not know"),
+    716: ("A kernel failed on the GPU", "it used an address that is not aligned"),
+    717: ("A kernel failed on the GPU", "it used an address of another memory space"),
+    718: ("A kernel failed on the GPU", "it jumped where there is no code"),
+    719: ("A kernel failed on the GPU", "the driver does not tell how"),
+}
+STICKY_ERRORS = frozenset(_STICKY)
+# Why the driver does not start.
+_STARTING = {
+    100: "finds no device; CUDA_VISIBLE_DEVICES may hide them",
+    802: "is not ready yet; with NVSwitch its fabric manager must run",
+    803: "has parts of different versions; restart the machine after an update",
+    804: "is older than a forward compatibility package allows",
+}
 _COMPILE_ERRORS = frozenset({200, 209, 218, 221, 222, 223})
 _RESOURCE_ERRORS = frozenset({OUT_OF_MEMORY, 701})
 
@@ -72,7 +93,8 @@ def _look_for_driver() -> Probe:
         return Probe(0, f"the NVIDIA driver is for CUDA {given}, at least {wanted} is needed")
     status = library.cuInit(0) or library.cuDeviceGetCount(ctypes.byref(count))
     if status:
-        return Probe(0, f"the NVIDIA driver does not start (error {status})")
+        reason = _STARTING.get(status, "does not start")
+        return Probe(0, f"the NVIDIA driver {reason} (error {status})")
     return Probe(count.value, "" if count.value else "the NVIDIA driver finds no device")
 
 
@@ -101,8 +123,9 @@ def make_error(status: int, action: str, log: str = "") -> LazyBlockError:
     """The lazyblock error for a CUDA status."""
     message = f"CUDA could not {action}: {_describe(status)}."
     if status in STICKY_ERRORS:
+        what, why = _STICKY[status]
         return LaunchError(
-            f"A kernel failed on the GPU: {_describe(status)}.",
+            f"{what}: {_describe(status)}; {why}.",
             note=f"noticed when trying to {action}; the device is lost to this process.",
             hint="restart the process; the CPU device still works.",
         )

@@ -2,14 +2,15 @@
 
 A kernel's arguments travel in *slots*: one 8-byte slot per program parameter, in order,
 little-endian (pointers and 64-bit numbers fill it, narrower ones use its low bytes), then three
-int64 slots with the grid. A prepared slot buffer is written once and patched per launch.
+int64 slots with the grid. A launch that is repeated is bound once, then called with its slots.
 """
 
 from __future__ import annotations
 
+import re
 import struct
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,10 +21,16 @@ from lazyblock.dtypes import DType
 from lazyblock.target import Target
 
 Grid = tuple[int, int, int]
+Launch = Callable[[bytes], None]  # from the slots, the grid's included
+
+_GRID = struct.Struct("<3q")
+_WARNING = re.compile(r"\bwarning\b|\bC75\d\d\b", re.IGNORECASE)
 
 
 class Buffer(ABC):
     """Memory of a device. `pointer` is its address; it lives as long as the object does."""
+
+    __slots__ = ()
 
     device: Device
     pointer: int
@@ -40,9 +47,16 @@ class Resources:
 
 
 class LoadedKernel(ABC):
-    """A kernel ready to launch on one device."""
+    """A kernel ready to launch on one device. log: what the device's own compiler said."""
 
     resources: Resources
+    log: str = ""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Lines of the log that tell of slow code: warnings, and the notes numbered C75xx."""
+        lines = self.log.splitlines()
+        return tuple(line.strip() for line in lines if _WARNING.search(line))
 
 
 class Device(ABC):
@@ -55,8 +69,12 @@ class Device(ABC):
         return self.name
 
     @abstractmethod
+    def allocator(self, nbytes: int) -> Callable[[], Buffer]:
+        """Prepare allocations of one size. They raise OutOfResourcesError with the sizes."""
+
     def allocate(self, nbytes: int) -> Buffer:
         """Uninitialised memory (possibly recycled). Raises: OutOfResourcesError with the sizes."""
+        return self.allocator(nbytes)()
 
     @abstractmethod
     def from_host(self, array: npt.NDArray[Any]) -> Buffer:
@@ -77,12 +95,24 @@ class Device(ABC):
         """
 
     @abstractmethod
-    def load(self, image: bytes, name: str, num_threads: int, shared_bytes: int) -> LoadedKernel:
-        """Make the kernel `name` of a compiled image (host object; PTX or cubin) callable."""
+    def load(
+        self, image: bytes, name: str, num_threads: int, shared_bytes: int, num_ctas: int = 1
+    ) -> LoadedKernel:
+        """Make the kernel `name` of a compiled image (host object; PTX or cubin) callable.
+
+        num_ctas: of the cluster that runs one program instance.
+        """
 
     @abstractmethod
-    def launch(self, kernel: LoadedKernel, grid: Grid, slots: bytearray, work: int) -> None:
-        """Enqueue a kernel; `slots` may be reused at once. work: elements touched, a size hint."""
+    def bind(self, kernel: LoadedKernel, grid: Grid, work: int) -> Launch:
+        """Prepare launches of a kernel that differ only in their slots.
+
+        work: elements touched, a hint of size.
+        """
+
+    def launch(self, kernel: LoadedKernel, grid: Grid, slots: bytes | bytearray, work: int) -> None:
+        """Enqueue a kernel once; the grid's slots are filled in here."""
+        self.bind(kernel, grid, work)(bytes(slots[: -_GRID.size]) + _GRID.pack(*grid))
 
     @abstractmethod
     def synchronize(self) -> None:

@@ -1,11 +1,11 @@
 """GPUs that the host plays: the code that ships, run thread by thread and checked on the way.
 
 A program instance's threads run one after the other, each up to its next barrier or shuffle; when
-all of a warp (shuffle) or of the program (barrier) wait there, they go on. What a real GPU would do
-silently ends the launch with a `SanitizerError`: accesses outside the arrays that the kernel got,
-outside shared memory or of memory nobody wrote, two threads that touch a byte without a barrier
-between, two program instances that touch the same byte, and threads that wait at different places
-(see emulated_support). Slow; for tests.
+all of a warp (shuffle), of a CTA (barrier) or of its cluster (cluster barrier) wait there, they go
+on. What a real GPU would do silently ends the launch with a `SanitizerError`: accesses outside the
+arrays that the kernel got, outside shared memory, of memory nobody wrote or of a CTA that may not
+run yet, two threads that touch a byte without a barrier between, two program instances that touch
+the same byte, and threads that wait at different places (see emulated_support). Slow; for tests.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ import itertools
 import struct
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from lazyblock.backend.llvm import optimize
-from lazyblock.backend.llvm.emulated import SHARED, SITES
+from lazyblock.backend.llvm.emulated import SHARED, SHARED_GAP, SITES
 from lazyblock.backend.llvm.emulated_support import (
     CONTEXT,
     EXPORTS,
@@ -37,7 +37,7 @@ from lazyblock.backend.llvm.emulated_support import (
     site_of,
     support_module,
 )
-from lazyblock.backend.runtime.device import Buffer, Device, Grid, LoadedKernel, Resources
+from lazyblock.backend.runtime.device import Buffer, Device, Grid, Launch, LoadedKernel, Resources
 from lazyblock.dtypes import DType
 from lazyblock.errors import LaunchError, OutOfResourcesError, SanitizerError
 from lazyblock.target import cuda_target
@@ -129,7 +129,11 @@ class _Extents:
 class EmulatedKernel(LoadedKernel):
     """A kernel's entry, its threads, and the shadow of its shared memory."""
 
-    def __init__(self, image: bytes, name: str, num_threads: int, shared_bytes: int) -> None:
+    def __init__(
+        self, image: bytes, name: str, num_threads: int, shared_bytes: int, num_ctas: int
+    ) -> None:
+        cta_threads, num_threads = num_threads, num_threads * num_ctas
+        cluster_bytes = num_ctas * (shared_bytes + SHARED_GAP)
         self._run_threads, imports, _ = _support()
         symbols = [name, SITES, *([SHARED] if shared_bytes else [])]
         addresses, self._library = optimize.link(image, symbols, imports)
@@ -142,15 +146,19 @@ class EmulatedKernel(LoadedKernel):
         self._waiting = np.zeros(num_threads, np.int64)
         self._published = np.zeros(num_threads, np.int64)
         self._received = np.zeros(num_threads, np.int64)
-        self._shared_shadow = np.zeros(max(shared_bytes, 1) * SHADOW_RECORDS, np.int64)
+        self._shared_shadow = np.zeros(cluster_bytes * SHADOW_RECORDS, np.int64)
+        self._epochs = np.zeros(num_ctas, np.int64)
         self._context = np.zeros(len(CONTEXT), np.int64)
         self._extents: Sequence[_Extent] = ()
         self._place: Grid = (0, 0, 0)
         self._begun: list[tuple[int, Grid]] = []  # first epoch of each program instance
-        for field in ("handles", "waiting", "published", "received", "shared_shadow"):
+        for field in ("handles", "waiting", "published", "received", "shared_shadow", "epochs"):
             self._set(field, getattr(self, f"_{field}").ctypes.data)
         self._set("shared", addresses.get(SHARED, 0))
         self._set("shared_bytes", shared_bytes)
+        self._set("shared_stride", shared_bytes + SHARED_GAP)
+        self._set("cluster_bytes", cluster_bytes)
+        self._set("cta_threads", cta_threads)
 
     def run(self, grid: Grid, slots: bytes, extents: Sequence[_Extent]) -> None:
         """Run every program instance. Raises: SanitizerError."""
@@ -172,11 +180,13 @@ class EmulatedKernel(LoadedKernel):
         self._place = place
         for axis, index in zip("xyz", place, strict=True):
             self._set(f"program_{axis}", index)
-        epoch = self._begin_epoch()
+        epoch = self._begin_cluster_epoch()
+        start = self._get("cluster_start")
         if not self._begun:
-            self._set("launch_start", self._get("epoch_start"))
+            self._set("launch_start", start)
         self._begun.append((epoch, place))
-        self._set("program_start", self._get("epoch_start"))
+        self._set("program_start", start)
+        self._set("is_started", 0)
         threads = self._threads
         while threads.size:
             self._call(slots, threads)
@@ -188,9 +198,15 @@ class EmulatedKernel(LoadedKernel):
         context, listed = self._context.ctypes.data, threads.ctypes.data
         self._run_threads(self._entry, slots, context, listed, threads.size)
 
-    def _begin_epoch(self) -> int:
+    def _begin_epoch(self, ctas: npt.NDArray[np.bool_] | slice) -> int:
+        """What these CTAs do from now on comes after what they did before."""
         epoch = next(_epochs)
-        self._set("epoch_start", epoch * MOST_THREADS)
+        self._epochs[ctas] = epoch * MOST_THREADS
+        return epoch
+
+    def _begin_cluster_epoch(self) -> int:
+        epoch = self._begin_epoch(slice(None))
+        self._set("cluster_start", epoch * MOST_THREADS)
         return epoch
 
     def _get(self, name: str) -> int:
@@ -207,23 +223,37 @@ class EmulatedKernel(LoadedKernel):
         if not waiting.any():
             return self._threads[:0]
         warps = waiting.reshape(-1, _WARP_SIZE)
-        strays = np.flatnonzero(warps != warps[:, :1])
-        if strays.size:
-            raise self._divergence_error(strays[0] // _WARP_SIZE * _WARP_SIZE, strays[0])
+        self._require_equal(warps)
         leaders = warps[:, 0]
-        meeting = [site for site in np.unique(leaders) if self._is_of_warps(site)]
+        meeting = [site for site in np.unique(leaders) if self._is_at(site, *_WARP_MEETINGS)]
         may_go = np.repeat(np.isin(leaders, meeting), _WARP_SIZE)
         if may_go.any():
             self._received[may_go] = self._published[may_go]
             return self._threads[may_go]
-        strays = np.flatnonzero(leaders != leaders[0])
-        if strays.size:
-            raise self._divergence_error(0, strays[0] * _WARP_SIZE)
-        self._begin_epoch()
+        return self._meet_barrier()
+
+    def _meet_barrier(self) -> npt.NDArray[np.int64]:
+        """All threads wait at barriers or have ended: those of some CTAs, or all, may go on."""
+        ctas = self._waiting.reshape(self._epochs.size, -1)
+        self._require_equal(ctas)
+        is_local = np.array([self._is_at(site, "barrier") for site in ctas[:, 0]])
+        if is_local.any():
+            self._begin_epoch(is_local)
+            return np.flatnonzero(np.repeat(is_local, ctas.shape[1]))
+        self._require_equal(ctas.reshape(1, -1))
+        self._set("is_started", 1)
+        if self._is_at(ctas[0, 0], "cluster barrier"):
+            self._begin_cluster_epoch()
         return self._threads
 
-    def _is_of_warps(self, site: int) -> bool:
-        return self._sites[site].startswith(_WARP_MEETINGS)
+    def _require_equal(self, rows: npt.NDArray[np.int64]) -> None:
+        """All threads of a row wait at the same place."""
+        strays = np.flatnonzero(rows != rows[:, :1])
+        if strays.size:
+            raise self._divergence_error(strays[0] // rows.shape[1] * rows.shape[1], strays[0])
+
+    def _is_at(self, site: int, *meetings: str) -> bool:
+        return self._sites[site].startswith(meetings)
 
     # --- what went wrong -------------------------------------------------------------------------
 
@@ -257,6 +287,8 @@ class EmulatedKernel(LoadedKernel):
                 other, place = self._describe_other()
                 what = f"race: {access} {self._describe_place(address)}, {other}"
                 note = f"in {op}; {place}."
+            case Fault.UNSTARTED:
+                what = f"{access} of shared memory of a CTA that may not have started"
         return SanitizerError(f"{where}: {what}.", note=note)
 
     def _describe_place(self, address: int) -> str:
@@ -307,7 +339,10 @@ class EmulatedDevice(Device):
         self.target = dataclasses.replace(cuda_target(arch), is_emulated=True)
         self._extents = _Extents()
 
-    def allocate(self, nbytes: int) -> Buffer:
+    def allocator(self, nbytes: int) -> Callable[[], Buffer]:
+        return functools.partial(self._allocate, nbytes)
+
+    def _allocate(self, nbytes: int) -> Buffer:
         buffer = EmulatedBuffer(self, nbytes)
         self._extents.add(buffer.extent)
         weakref.finalize(buffer, self._extents.remove, buffer.pointer)
@@ -333,19 +368,24 @@ class EmulatedDevice(Device):
         steps = [stride * size for stride in strides]
         return np.ndarray(tuple(shape), dtype, buffer.memory, offset * size, steps).copy()
 
-    def load(self, image: bytes, name: str, num_threads: int, shared_bytes: int) -> LoadedKernel:
+    def load(
+        self, image: bytes, name: str, num_threads: int, shared_bytes: int, num_ctas: int = 1
+    ) -> LoadedKernel:
         try:
-            return EmulatedKernel(image, name, num_threads, shared_bytes)
+            return EmulatedKernel(image, name, num_threads, shared_bytes, num_ctas)
         except RuntimeError as error:
             raise LaunchError(f"Kernel '{name}' could not be loaded: {error}") from error
 
-    def launch(self, kernel: LoadedKernel, grid: Grid, slots: bytearray, work: int) -> None:
+    def bind(self, kernel: LoadedKernel, grid: Grid, work: int) -> Launch:
         assert isinstance(kernel, EmulatedKernel)
-        arguments = bytes(slots)
-        words = struct.unpack(f"<{len(slots) // 8}Q", arguments)[:-_GRID_SLOTS]
-        found = dict.fromkeys(filter(None, map(self._extents.find, words)))
-        with _running:
-            kernel.run(grid, arguments, list(found))
+
+        def launch(slots: bytes) -> None:
+            words = struct.unpack(f"<{len(slots) // 8}Q", slots)[:-_GRID_SLOTS]
+            found = dict.fromkeys(filter(None, map(self._extents.find, words)))
+            with _running:
+                kernel.run(grid, slots, list(found))
+
+        return launch
 
     def synchronize(self) -> None:
         pass

@@ -27,7 +27,9 @@ def _compose(node: Node) -> Node | None:
     if inner.op is not Op.VIEW:
         return None
     assert isinstance(node.attrs, ViewAttrs) and isinstance(inner.attrs, ViewAttrs)
-    return build.view(inner.inputs[0], inner.attrs.map.compose(node.attrs.map), node.shape)
+    may_leave = node.attrs.may_leave or inner.attrs.may_leave
+    composed = inner.attrs.map.compose(node.attrs.map)
+    return build.view(inner.inputs[0], composed, node.shape, may_leave)
 
 
 def _view_of_nothing_new(node: Node) -> Node | None:

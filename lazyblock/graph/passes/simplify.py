@@ -13,7 +13,7 @@ import numpy as np
 from lazyblock import dtypes
 from lazyblock.dtypes import DType
 from lazyblock.graph import build
-from lazyblock.graph.attrs import ReduceAttrs
+from lazyblock.graph.attrs import ReduceAttrs, ScanAttrs
 from lazyblock.graph.node import Node
 from lazyblock.graph.ops import Op, ReduceKind
 from lazyblock.graph.rewrite import Rule, rewrite
@@ -64,6 +64,12 @@ def _unit_reduction(node: Node) -> Node | None:
     return None
 
 
+def _unit_scan(node: Node) -> Node | None:
+    assert isinstance(node.attrs, ScanAttrs)
+    is_unit = node.shape[node.attrs.axis] == 1 and len(node.inputs) == 1
+    return node.inputs[0] if is_unit else None
+
+
 _RULES = (
     Rule(Op.CAST, _cast_of_cast, "the inner cast changes no value"),
     Rule(Op.NEGATIVE, _twice, "flips the sign bit twice, or wraps twice"),
@@ -74,5 +80,6 @@ _RULES = (
         for op in (Op.FLOOR, Op.CEIL, Op.TRUNC, Op.RINT)
     ),
     Rule(Op.WHERE, _same_branches, "both branches are one value"),
+    Rule(Op.SCAN, _unit_scan, "the first element stays itself"),
     Rule(Op.REDUCE, _unit_reduction, "one element is its own reduction, save -0.0"),
 )

@@ -11,15 +11,18 @@ from collections.abc import Sequence
 
 from lazyblock.graph import build, index_map
 from lazyblock.graph.attrs import ReduceAttrs
-from lazyblock.graph.index_map import IndexMap
 from lazyblock.graph.node import Node
 from lazyblock.graph.ops import Op, ReduceKind
-from lazyblock.graph.rewrite import Rule, rewrite
-from lazyblock.shapes import size_of
+from lazyblock.graph.rewrite import with_inputs
+from lazyblock.graph.traverse import topological
+from lazyblock.shapes import cdiv, size_of
 
 _LEAST_ELEMENTS = 1 << 18  # below, one kernel is as fast as two
 _LEAST_PIECE = 1 << 12  # elements that one program should reduce at least
 _MOST_PARTS = 4096
+_COLUMNS = 32  # of a tile that reduces columns
+_LEAST_PROGRAMS = 4  # times as many are wanted as there are: then it is worth cutting
+_LEAST_CHAINS = 128  # the same for chains of reductions, which lose more
 
 _COMBINE = {
     ReduceKind.SUM: Op.ADD,
@@ -33,22 +36,48 @@ _COMBINE = {
 
 def split_reductions(outputs: Sequence[Node], num_programs: int) -> list[Node]:
     """Cut reductions so that about `num_programs` programs share their work."""
+    order = topological(outputs)
+    is_read_back = _find_read_back(order)
+    new: dict[Node, Node] = {}
+    for node in order:
+        new[node] = with_inputs(node, [new[operand] for operand in node.inputs])
+        if isinstance(node.attrs, ReduceAttrs):
+            programs = max(_num_programs(node), 1)
+            least = _LEAST_CHAINS if is_read_back[node] else _LEAST_PROGRAMS
+            if programs * least <= num_programs:
+                new[node] = _split(new[node], programs, num_programs) or new[node]
+    return [new[node] for node in outputs]
 
-    def split(node: Node) -> Node | None:
-        return _split(node, num_programs)
 
-    return rewrite(outputs, [Rule(Op.REDUCE, split, "the combine is associative")])
+def _find_read_back(order: Sequence[Node]) -> dict[Node, bool]:
+    """Whether something as large as a reduction's operand is computed from its result.
+
+    Such a chain is best left in one kernel, which reads its operand from a cache again.
+    """
+    largest: dict[Node, int] = {}  # size of what is computed from a node
+    for node in reversed(order):
+        size = max(largest.setdefault(node, 0), node.size)
+        for operand in node.inputs:
+            largest[operand] = max(largest.get(operand, 0), size)
+    return {node: bool(node.inputs) and largest[node] >= node.inputs[0].size for node in order}
 
 
-def _split(node: Node, num_programs: int) -> Node | None:
+def _num_programs(node: Node) -> int:
+    """How many programs compute a reduction; one takes several neighbouring columns."""
+    assert isinstance(node.attrs, ReduceAttrs)
+    reduces_columns = node.inputs[0].ndim - 1 not in node.attrs.axes
+    return cdiv(node.size, _COLUMNS) if reduces_columns else node.size
+
+
+def _split(node: Node, programs: int, num_programs: int) -> Node | None:
     (operand,) = node.inputs
     assert isinstance(node.attrs, ReduceAttrs)
     axes = node.attrs.axes
     combined = size_of([operand.shape[axis] for axis in axes])
-    programs = max(node.size, 1)
-    if operand.size < _LEAST_ELEMENTS or programs * 4 > num_programs:
+    if operand.size < _LEAST_ELEMENTS:
         return None
-    parts = min(num_programs // programs, combined // _LEAST_PIECE, _MOST_PARTS)
+    parts = min(num_programs // programs, operand.size // programs // _LEAST_PIECE, _MOST_PARTS)
+    parts = min(parts, combined)
     if parts < 2:
         return None
     # the outermost: its pieces lie together in memory
@@ -75,8 +104,7 @@ def _cut_axis(
     extent = operand.shape[axis]
     parts = next((p for p in range(parts, parts // 2, -1) if extent % p == 0), parts)
     piece = extent // parts
-    shape = (*operand.shape[:axis], parts, piece, *operand.shape[axis + 1 :])
-    pieces = build.view(operand, _cutting_map(operand.ndim, axis, piece), shape)
+    pieces = build.cut(_head(operand, axis, parts * piece), axis, piece)
     shifted = tuple(a if a < axis else a + 1 for a in axes)
     partial = build.reduce(kind, pieces, shifted)
     kept_before = sum(1 for other in range(axis) if other not in axes)
@@ -87,17 +115,9 @@ def _cut_axis(
     return build.elementwise(_COMBINE[kind], total, rest)
 
 
-def _cutting_map(rank: int, axis: int, piece: int) -> IndexMap:
-    """Operand index along `axis` is piece * part + position."""
-    rows = []
-    for d in range(rank):
-        row = [0] * (rank + 1)
-        if d == axis:
-            row[axis], row[axis + 1] = piece, 1
-        else:
-            row[d if d < axis else d + 1] = 1
-        rows.append(tuple(row))
-    return IndexMap((0,) * rank, tuple(rows), rank + 1)
+def _head(operand: Node, axis: int, stop: int) -> Node:
+    shape = (*operand.shape[:axis], stop, *operand.shape[axis + 1 :])
+    return build.view(operand, index_map.identity(operand.ndim), shape)
 
 
 def _tail(operand: Node, axis: int, start: int) -> Node:

@@ -183,6 +183,7 @@ _RULES: dict[Op, Rule] = {
     Op.ABSOLUTE: _absolute,
     Op.SIGN: _sign,
     Op.SQRT: _unary("sqrt"),
+    Op.RECIPROCAL: lambda b, x: b.div(1.0, x),
     Op.MAXIMUM: _binary("max"),
     Op.MINIMUM: _binary("min"),
     Op.FMAX: _binary("maxnum"),

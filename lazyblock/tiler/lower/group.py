@@ -3,7 +3,8 @@
 Every program instance owns one tile of the kept dimensions. A map group computes and stores its
 tile. A rows group walks the reduced dimensions: in one tile when a whole row fits the block, else
 in one loop per level of reductions (those of a level need only earlier levels) and a last loop for
-the outputs that span whole rows.
+the outputs that span whole rows. A scan is computed anew in every loop that needs it, which carries
+what came before the tile.
 
 Values are pulled: a node is computed at an index map when a root needs it, once per map. What does
 not depend on the reduced dimensions is computed before their loops.
@@ -15,12 +16,13 @@ import math
 from collections import ChainMap
 from collections.abc import Callable, Iterable, MutableMapping, Sequence
 from dataclasses import dataclass
+from functools import partial, reduce
 
 from lazyblock.fusion.plan import FusionGroup
 from lazyblock.fusion.reads import is_per_row, operand_maps, walk_reads
 from lazyblock.fusion.storage import find_storage
 from lazyblock.graph import index_map
-from lazyblock.graph.attrs import ReduceAttrs
+from lazyblock.graph.attrs import ReduceAttrs, ScanAttrs
 from lazyblock.graph.index_map import IndexMap
 from lazyblock.graph.node import Node
 from lazyblock.graph.ops import CATEGORY, ELEMENTWISE, Category, Op
@@ -35,7 +37,15 @@ from lazyblock.tiler.lower.reduction import (
     identity_block,
     start_from_zero,
 )
-from lazyblock.tiler.lower.walk import Access, merge_axes
+from lazyblock.tiler.lower.scan import (
+    continue_scan,
+    end_of_scan,
+    fill_before,
+    is_reverse,
+    scan_tile,
+    start_of_scan,
+)
+from lazyblock.tiler.lower.walk import Access, merge_axes, share_origins
 from lazyblock.tiler.lowered import (
     Argument,
     ArrayArgument,
@@ -91,14 +101,23 @@ class _GroupLowering:
         reads = [a for a in self.accesses.values()]
         outputs = [self._output_access(node) for node in group.stored]
         self.dimensions = merge_axes(self.space, [*reads, *outputs])
+        self.accesses = share_origins(self.accesses, self.dimensions)
+        reads = [a for a in self.accesses.values()]
+        reductions = [root for root in group.roots if isinstance(root.attrs, ReduceAttrs)]
         self.schedule = schedule or default_schedule(
-            self.dimensions, [a for a in (*reads, *outputs) if a.base.op is not Op.IOTA], target
+            self.dimensions,
+            [a for a in (*reads, *outputs) if a.base.op is not Op.IOTA],
+            target,
+            num_walks=self._num_walks(),
+            accumulated_bytes=sum(max(root.dtype.itemsize, 4) for root in reductions),
+            has_scan=any(map(_is_scan, self.own)),
         )
         extents = self.space.shape
         reach = max((a.reach(extents) for a in (*reads, *outputs)), default=0)
         is_small = max(reach, size_of(extents)) < _SMALL_INDEX
         self.index_type: ScalarType = int32 if is_small else int64
-        self.b = Builder(_kernel_name(group, self._is_boundary), self.schedule.num_warps)
+        name = _kernel_name(group, self._is_boundary)
+        self.b = Builder(name, self.schedule.num_warps, num_ctas=self.schedule.num_ctas)
         self.b.program.noalias = True
         self.arguments: list[Argument] = []
         self.parameters: dict[object, Value] = {}
@@ -127,7 +146,11 @@ class _GroupLowering:
             assert storage is not None, f"{node!r} is not in memory"
             base, offset, strides = storage.base, storage.offset, storage.strides
         start, steps = at.strides(strides)
-        return Access(base, offset + start, steps)
+        if node.op is Op.IOTA or not at.leaves(self.space.shape, node.shape):
+            return Access(base, offset + start, steps)
+        ends = [s * (n - 1) for s, n in zip(strides, node.shape, strict=True)]
+        inside = sum(e for e in ends if e < 0), sum(e for e in ends if e > 0)
+        return Access(base, offset, steps, start=start, inside=inside)
 
     def _output_access(self, node: Node) -> Access:
         # the map goes from space to node, so an output is strided by the node's own layout
@@ -162,6 +185,9 @@ class _GroupLowering:
             for position, dimension in enumerate(self.dimensions)
             if dimension.is_reduced
         )
+
+    def _tile_shape(self) -> tuple[int, ...]:
+        return tuple(self.schedule.blocks[position] for position in self.schedule.order)
 
     def _zero(self) -> Value:
         return self.b.constant(0, self.index_type)
@@ -256,28 +282,41 @@ class _GroupLowering:
 
     # --- memory ---
 
-    def _offsets(
-        self, access: Access, name: str
-    ) -> tuple[Value | None, Value | None, Value | None]:
-        """Scalar part and block part of the offset in elements, and the mask of the block part."""
+    def _offsets(self, access: Access, name: str) -> tuple[Value | None, list[Value], Value | None]:
+        """Scalar part and block parts of the offset in elements, and the mask of the block parts.
+
+        What runs through memory comes first of the block parts: a thread has few of its values.
+        """
         b = self.b
         scalar: Value | None = None
-        block: Value | None = None
+        blocks: list[Value] = []
         mask: Value | None = None
         for position, dimension in enumerate(self.dimensions):
-            if access.strides[dimension.axes[-1]] == 0:
+            axis = dimension.axes[-1]
+            if access.strides[axis] == 0:
                 continue
             here = self.positions[position]
             stride = self._stride(access, position, name)
+            shift = access.shift[axis] if access.shift and stride is not None else 0
+            index = b.add(here.index, shift) if shift else here.index
             if here.index.shape == ():
-                term = here.index if stride is None else b.mul(here.index, stride)
+                term = index if stride is None else b.mul(index, stride)
                 scalar = term if scalar is None else b.add(scalar, term)
                 continue
             shape = here.index.shape
-            term = here.index if stride is None else b.mul(here.index, b.splat(stride, shape))
-            block = term if block is None else self._both(b.add, block, term)
+            term = index if stride is None else b.mul(index, b.splat(stride, shape))
+            blocks.insert(0 if stride is None else len(blocks), term)
             mask = self._and(mask, here.mask)
-        return scalar, block, mask
+        if access.start:
+            start = self._size(("start", access), f"{name}_start", access.start)
+            scalar = start if scalar is None else b.add(scalar, start)
+        return scalar, blocks, mask
+
+    def _contiguous_shift(self, access: Access) -> int:
+        """The part of an access's shift that is a number of elements, the same at all sizes."""
+        axes = (dimension.axes[-1] for dimension in self.dimensions)
+        unit = (axis for axis in axes if access.strides[axis] == 1)
+        return sum(access.shift[axis] for axis in unit) if access.shift else 0
 
     def _both(self, combine: Callable[..., Value], left: Value, right: Value) -> Value:
         """Combine two values after broadcasting them to a common shape."""
@@ -297,14 +336,37 @@ class _GroupLowering:
 
     def _address(self, access: Access, is_written: bool) -> tuple[Value, Value | None]:
         pointer = self._pointer(access, is_written)
-        scalar, block, mask = self._offsets(access, pointer.hint.removesuffix("_ptr"))
+        name = pointer.hint.removesuffix("_ptr")
+        scalar, blocks, mask = self._offsets(access, name)
+        mask = self._and(mask, self._is_inside(access, name, scalar, blocks))
         if scalar is not None:
             pointer = self.b.add_pointer(pointer, scalar)
-        if block is not None:
-            pointer = self.b.add_pointer(pointer, block)
-            if mask is not None:
-                mask = self.b.broadcast_to(mask, pointer.shape)
+        for block in blocks:
+            pointer = self._both(self.b.add_pointer, pointer, block)
+        shift = self._contiguous_shift(access)
+        if shift:
+            steps = self.b.constant(shift, self.index_type, pointer.shape)
+            pointer = self.b.add_pointer(pointer, steps)
+        if mask is not None:
+            mask = self.b.broadcast_to(mask, pointer.shape)
         return pointer, mask
+
+    def _is_inside(
+        self, access: Access, name: str, scalar: Value | None, blocks: list[Value]
+    ) -> Value | None:
+        """Whether a read that may leave its array stays inside; None if all do."""
+        if access.inside is None:
+            return None
+        place = self._sum(blocks if scalar is None else [scalar, *blocks])
+        low, high = (
+            self.b.splat(self._size((which, access), f"{name}_{which}", end), place.shape)
+            for which, end in zip(("first", "last"), access.inside, strict=True)
+        )
+        return self.b.and_(self.b.compare("ge", place, low), self.b.compare("le", place, high))
+
+    def _sum(self, terms: Sequence[Value]) -> Value:
+        """The sum of offsets; 0 for none."""
+        return reduce(partial(self._both, self.b.add), terms) if terms else self._zero()
 
     def _load(self, read: Read) -> Value:
         node, _ = read
@@ -315,10 +377,8 @@ class _GroupLowering:
         return self.b.load(pointer, mask)
 
     def _iota(self, node: Node, access: Access) -> Value:
-        scalar, block, _ = self._offsets(access, "iota")
-        value = self._both(self.b.add, scalar, block) if scalar and block else scalar or block
-        if value is None:
-            value = self._zero()
+        scalar, blocks, _ = self._offsets(access, "iota")
+        value = self._sum(blocks if scalar is None else [scalar, *blocks])
         if access.offset:
             value = self._both(self.b.add, value, self._size(access, "start", access.offset))
         return self.b.cast(value, from_numpy(node.dtype))
@@ -372,12 +432,19 @@ class _GroupLowering:
         return lower_elementwise(self.b, node, self._align(operands))
 
     def _compute(self, roots: Iterable[Node]) -> None:
-        """Compute roots whose operands are at hand; reductions combine one tile."""
+        """Compute roots whose operands are at hand; reductions and scans combine one tile."""
         for root in roots:
             at = self.group.maps[root]
+            if (root, at) in self.memo:
+                continue
             if isinstance(root.attrs, ReduceAttrs):
                 total = self._reduce_tile(root, self._masked_operand(root))
                 self.memo[root, at] = start_from_zero(self.b, root.attrs.kind, total)
+            elif isinstance(root.attrs, ScanAttrs):
+                value, start = self._scan_tile(root), self._start_of_rows(root)
+                if start is not None:
+                    value = continue_scan(self.b, root, *self._align([start, value]))
+                self.memo[root, at] = value
             else:
                 self._value(root, at)
 
@@ -389,7 +456,13 @@ class _GroupLowering:
 
     def _masked_operand(self, root: Node) -> Value:
         """The operand over the tile, with identities past the end of the row."""
-        assert isinstance(root.attrs, ReduceAttrs)
+        full, mask = self._whole_operand(root)
+        if isinstance(root.attrs, ReduceAttrs):
+            return fill_identity(self.b, root.attrs.kind, root.dtype, full, mask)
+        return fill_before(self.b, root, full, mask)
+
+    def _whole_operand(self, root: Node) -> tuple[Value, Value | None]:
+        """The operand over the tile, and where it is inside the row."""
         value = self._value(*self._operand_read(root))
         mask: Value | None = None
         full = value
@@ -398,9 +471,7 @@ class _GroupLowering:
             if dimension.is_reduced and here.index.shape:
                 full = self._align([full, here.index])[0]
                 mask = self._and(mask, here.mask)
-        if mask is not None:
-            mask = self.b.broadcast_to(mask, full.shape)
-        return fill_identity(self.b, root.attrs.kind, root.dtype, full, mask)
+        return full, None if mask is None else self.b.broadcast_to(mask, full.shape)
 
     def _reduce_tile(self, root: Node, value: Value) -> Value:
         """Combine along the block's reduced axis, which stays with extent 1."""
@@ -414,6 +485,62 @@ class _GroupLowering:
                     value = self.b.expand_dims(value, axis)
         return value
 
+    # --- scans ---
+
+    def _scanned_axis(self) -> int | None:
+        """The axis of the block that scans run along; None if the grid or a loop walks it."""
+        axes = enumerate(self.schedule.order)
+        return next((a for a, position in axes if self.dimensions[position].is_reduced), None)
+
+    def _scan_tile(self, root: Node) -> Value:
+        value, axis = self._masked_operand(root), self._scanned_axis()
+        self.b.line = root.line
+        return value if axis is None else scan_tile(self.b, root, value, axis)
+
+    def _start_of_rows(self, root: Node) -> Value | None:
+        """What the rows of a scan start from, if it says so."""
+        starts = list(operand_maps(root, self.group.maps[root], self.space.shape))[1:]
+        return self._value(*starts[0]) if starts else None
+
+    def _scans_below(self, roots: Iterable[Node]) -> list[Node]:
+        """Scans that `roots` need in every tile, themselves included; operands first."""
+        found: set[Node] = set()
+        stack = list(roots)
+        while stack:
+            root = stack.pop()
+            if root not in found:
+                found.add(root)
+                reads = walk_reads(root, self.group.maps[root], self.space, self._is_boundary)
+                below = (n for n, _ in reads if n in self.own)
+                stack += [n for n in below if not isinstance(n.attrs, ReduceAttrs)]
+        return [root for root in self.group.roots if root in found and _is_scan(root)]
+
+    def _start_scan(self, root: Node) -> Value:
+        """What the first tile of a row carries."""
+        shape, axis = self._tile_shape(), self._scanned_axis()
+        if axis is not None:
+            shape = (*shape[:axis], 1, *shape[axis + 1 :]) if len(shape) > 1 else ()
+        start = self._start_of_rows(root)
+        if start is None:
+            return start_of_scan(self.b, root, shape)
+        return self.b.broadcast_to(start, shape)
+
+    def _continue_scans(self, scans: Sequence[Node], carried: Sequence[Value]) -> list[Value]:
+        """Scan the tile at hand; gives what the next one carries."""
+        following, axis = [], self._scanned_axis()
+        for root, before in zip(scans, carried, strict=True):
+            value = self.b.broadcast_to(self._scan_tile(root), self._tile_shape())
+            scanned = continue_scan(self.b, root, before, value)
+            self.memo[root, self.group.maps[root]] = scanned
+            if axis is None:
+                following.append(scanned)
+                continue
+            end = end_of_scan(self.b, root, scanned, axis)
+            following.append(self.b.expand_dims(end, axis) if len(scanned.shape) > 1 else end)
+        return following
+
+    # --- loops ---
+
     def _walk_in_loops(self) -> None:
         for level in self._levels():
             self._hoist(level)
@@ -424,15 +551,22 @@ class _GroupLowering:
         self._store(per_row)
         if whole:
             self._hoist(whole)
+            scans = self._scans_below(whole)
 
-            def body() -> None:
+            def body(*carried: Value) -> list[Value]:
+                following = self._continue_scans(scans, carried)
                 self._compute(whole)
                 self._store(whole)
+                return following
 
-            self._loop(body)
+            self._loop(body, list(map(self._start_scan, scans)))
 
     def _is_per_row(self, node: Node) -> bool:
         return is_per_row(self.group.maps[node], self.space)
+
+    def _num_walks(self) -> int:
+        """How often loops would walk along a row."""
+        return len(self._levels()) + any(not self._is_per_row(n) for n in self.group.stored)
 
     def _levels(self) -> list[list[Node]]:
         """Reductions by how many reductions they need one after the other."""
@@ -449,7 +583,7 @@ class _GroupLowering:
         """Compute, before a loop, what `roots` need that is the same in every iteration."""
         stack: list[Read] = []
         for root in roots:
-            if isinstance(root.attrs, ReduceAttrs):
+            if isinstance(root.attrs, (ReduceAttrs, ScanAttrs)):
                 stack.append(self._operand_read(root))
             else:
                 stack.append((root, self.group.maps[root]))
@@ -476,17 +610,19 @@ class _GroupLowering:
     def _reduce_in_loop(self, reductions: list[Node]) -> None:
         """One walk over the reduced dimensions that accumulates `reductions` tile by tile."""
         b = self.b
-        shape = tuple(self.schedule.blocks[position] for position in self.schedule.order)
+        shape, scans = self._tile_shape(), self._scans_below(reductions)
         initial = [identity_block(b, r, shape) for r in reductions]
+        initial += map(self._start_scan, scans)
 
         def body(*carried: Value) -> list[Value]:
+            following = self._continue_scans(scans, carried[len(reductions) :])
             updated = []
-            for root, before in zip(reductions, carried, strict=True):
+            for root, before in zip(reductions, carried, strict=False):
                 value = b.broadcast_to(self._masked_operand(root), shape)
                 updated.append(b.binary(combine_kind(root.attrs.kind, value), before, value))  # type: ignore[union-attr]
-            return updated
+            return updated + following
 
-        for root, total in zip(reductions, self._loop(body, initial), strict=True):
+        for root, total in zip(reductions, self._loop(body, initial), strict=False):
             self.memo[root, self.group.maps[root]] = self._reduce_tile(root, total)
 
     def _loop(self, body: Callable[..., object], initial: Sequence[Value] = ()) -> Sequence[Value]:
@@ -500,7 +636,7 @@ class _GroupLowering:
             position = reduced[depth]
 
             def iteration(index: Value, *inside: Value) -> Sequence[Value]:
-                self._place_block(position, index)
+                self._place_block(position, self._walked_from(position, index))
                 return nest(depth + 1, inside)
 
             step = self.schedule.blocks[position]
@@ -511,6 +647,14 @@ class _GroupLowering:
             return nest(0, initial)
         finally:
             self.memo = outer_memo
+
+    def _walked_from(self, position: int, index: Value) -> Value:
+        """Where the tile starts that a loop comes to at `index`."""
+        if not any(map(is_reverse, self.group.roots)):
+            return index
+        block = self.schedule.blocks[position]
+        last = (self.dimensions[position].extent - 1) // block * block
+        return self.b.sub(self._size(("last", position), f"last{position}", last), index)
 
     # --- figures ---
 
@@ -535,9 +679,13 @@ class _GroupLowering:
             seen.add(node)
             info = ELEMENTWISE.get(node.op)
             operand_size = node.inputs[0].size if node.op is Op.REDUCE else node.size
-            total += operand_size * (info.flops if info else node.op is Op.REDUCE)
+            total += operand_size * (info.flops if info else node.op in (Op.REDUCE, Op.SCAN))
             stack.extend(node.inputs)
         return total
+
+
+def _is_scan(node: Node) -> bool:
+    return isinstance(node.attrs, ScanAttrs)
 
 
 def _is_zero(value: Value) -> bool:
@@ -565,4 +713,6 @@ def _kernel_name(group: FusionGroup, is_boundary: Callable[[Node], bool]) -> str
 def _word(node: Node) -> str:
     if isinstance(node.attrs, ReduceAttrs):
         return node.attrs.kind.value
+    if isinstance(node.attrs, ScanAttrs):
+        return f"cum{node.attrs.kind.value}"
     return "" if node.op in (Op.VIEW, Op.RESHAPE, Op.CAST) else node.op.value

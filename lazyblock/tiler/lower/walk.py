@@ -6,24 +6,40 @@ most kernels see one or two dimensions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from lazyblock.fusion.plan import IterationSpace
 from lazyblock.graph.node import Node
+from lazyblock.graph.ops import Op
+
+Key = TypeVar("Key", bound=Hashable)
+
+_MOST_STEPS = 64  # between the taps of one stencil, along each dimension
 
 
 @dataclass(frozen=True)
 class Access:
-    """Where one read or write goes: element offset + sum(strides[axis] * index[axis]) of `base`."""
+    """Where one read or write goes in `base`.
+
+    Element offset + sum(strides[axis] * (index[axis] + shift[axis])); no shift means 0 everywhere.
+    inside: where the space leads outside the operand, the lowest and the highest element, counted
+    like the sum, that may be touched; and what the sum starts from.
+    """
 
     base: Node
     offset: int
     strides: tuple[int, ...]
+    shift: tuple[int, ...] = ()
+    start: int = 0
+    inside: tuple[int, int] | None = None
 
     def reach(self, extents: Sequence[int]) -> int:
-        """Largest distance from the first element touched, in elements."""
-        return sum(abs(s) * max(n - 1, 0) for s, n in zip(self.strides, extents, strict=True))
+        """Largest distance from element `offset`, in elements."""
+        shift = self.shift or (0,) * len(self.strides)
+        steps = zip(self.strides, shift, extents, strict=True)
+        return sum(abs(s) * (k + max(n - 1, 0)) for s, k, n in steps)
 
 
 @dataclass(frozen=True)
@@ -55,3 +71,54 @@ def _can_merge(outer: Dimension, inner: Dimension, accesses: Sequence[Access]) -
         access.strides[outer.axes[-1]] == access.strides[inner.axes[0]] * inner.extent
         for access in accesses
     )
+
+
+def share_origins(
+    accesses: Mapping[Key, Access], dimensions: Sequence[Dimension]
+) -> dict[Key, Access]:
+    """Write the taps of a stencil as shifted indices from one origin.
+
+    Neighbouring elements then have addresses that are equal by form, so that a value which several
+    taps of a thread need is loaded once.
+    """
+    taps: dict[tuple[Node, tuple[int, ...]], dict[Access, None]] = {}
+    for access in accesses.values():
+        if access.base.op is not Op.IOTA and access.inside is None:
+            taps.setdefault((access.base, access.strides), {})[access] = None
+    moved: dict[Access, Access] = {}
+    for together in taps.values():
+        moved |= _share_origin(list(together), dimensions)
+    return {key: moved.get(access, access) for key, access in accesses.items()}
+
+
+def _share_origin(taps: Sequence[Access], dimensions: Sequence[Dimension]) -> dict[Access, Access]:
+    """The taps as shifts from one origin; {} if they are not a few steps apart."""
+    first, *others = taps
+    steps = [(0,) * len(first.strides)]
+    for tap in others:
+        found = _to_steps(tap.offset - first.offset, first.strides, dimensions)
+        if found is None:
+            return {}
+        steps.append(found)
+    least = [min(along_axis) for along_axis in zip(*steps, strict=True)]
+    origin = first.offset + sum(k * s for k, s in zip(least, first.strides, strict=True))
+    return {
+        tap: replace(
+            tap, offset=origin, shift=tuple(k - m for k, m in zip(own, least, strict=True))
+        )
+        for tap, own in zip(taps, steps, strict=True)
+        if others
+    }
+
+
+def _to_steps(
+    distance: int, strides: Sequence[int], dimensions: Sequence[Dimension]
+) -> tuple[int, ...] | None:
+    """A distance in elements as a few steps along each dimension, if it is that."""
+    steps = [0] * len(strides)
+    moving = [d.axes[-1] for d in dimensions if strides[d.axes[-1]]]
+    for axis in sorted(moving, key=lambda axis: -abs(strides[axis])):
+        steps[axis] = round(distance / strides[axis])
+        distance -= steps[axis] * strides[axis]
+    is_near = distance == 0 and all(abs(k) <= _MOST_STEPS for k in steps)
+    return tuple(steps) if is_near else None

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from lazyblock.tiler.builder import Builder
 from lazyblock.tiler.ir import Value
 from lazyblock.tiler.math import (
     error_function,
     exponential,
+    fast,
     gamma,
     hyperbolic,
     inverse_hyperbolic,
@@ -21,6 +23,7 @@ from lazyblock.tiler.math import (
     roots,
     trigonometric,
 )
+from lazyblock.tiler.types import float32
 
 Expansion = Callable[..., Value]
 
@@ -38,4 +41,33 @@ EXPANSIONS: dict[str, Expansion] = {
     **{"rsqrt": roots.rsqrt, "cbrt": roots.cbrt, "hypot": roots.hypot},
     **{"erf": error_function.erf, "erfc": error_function.erfc},
     **{"lgamma": gamma.lgamma, "tgamma": gamma.tgamma},
+}
+
+# of numerics="fast": float32's own forms where there are approximations, the exact ones in float64
+_FAST: dict[str, Expansion] = {
+    **{"exp": fast.exp, "exp2": fast.exp2},
+    **{"log": fast.log, "log2": fast.log2, "log10": fast.log10},
+    **{"sin": fast.sin, "cos": fast.cos, "tanh": fast.tanh},
+    **{"erf": fast.erf, "erfc": fast.erfc, "pow": fast.pow},
+}
+
+
+def _in_single(name: str) -> Expansion:
+    single, exact = _FAST[name], EXPANSIONS[name]
+    return lambda b, *x: (single if x[0].type.scalar == float32 else exact)(b, *x)
+
+
+FAST_EXPANSIONS = EXPANSIONS | {name: _in_single(name) for name in _FAST}
+# those that are also shorter where approximations are none
+FAST_EXPANSIONS_ON_CPU = EXPANSIONS | {n: _in_single(n) for n in ("sin", "cos", "erfc", "pow")}
+
+
+def _reciprocal(b: Builder, x: Value) -> Value:
+    return b.div(1.0, x)
+
+
+# what a target without them computes for the functions of ops.arith.APPROXIMATIONS
+EXACT_FORMS: dict[str, Expansion] = {
+    **{"exp2": exponential.exp2, "log2": logarithm.log2, "rsqrt": roots.rsqrt},
+    **{"sqrt": lambda b, x: b.unary("sqrt", x), "reciprocal": _reciprocal},
 }

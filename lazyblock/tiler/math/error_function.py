@@ -37,9 +37,9 @@ _ERF_FAR_SINGLE = (
 )
 _ERF_IS_ONE = 3.92
 # e^(x^2) erfc(x) (1 + 2 x) in t, x from 0 to 10.1 and 27.3, error 2^-25 and 2^-54.2
-_ERFC_CENTRE = {SINGLE: 2.0, DOUBLE: 4.0}
-_ERFC_IS_ZERO = {SINGLE: 10.1, DOUBLE: 27.3}
-_ERFC = {
+ERFC_CENTRE = {SINGLE: 2.0, DOUBLE: 4.0}
+ERFC_IS_ZERO = {SINGLE: 10.1, DOUBLE: 27.3}
+ERFC = {
     SINGLE: (
         *(1.2769783735275269, -0.09276411682367325, -0.16603004932403564),
         *(0.16405726969242096, -0.054217319935560226, -0.008070440031588078),
@@ -86,9 +86,9 @@ def _erf_near_zero(b: Builder, x: Value) -> Value:
 
 def _erfc_of_size(b: Builder, size: Value) -> Value:
     form = format_of(size)
-    limit, centre = _ERFC_IS_ZERO[form], _ERFC_CENTRE[form]
+    limit, centre = ERFC_IS_ZERO[form], ERFC_CENTRE[form]
     size = b.select(b.compare("gt", size, limit), limit, size)
     t = b.div(b.sub(size, centre), b.add(size, centre))
-    ratio = b.div(polynomial(b, t, _ERFC[form]), b.fma(size, 2.0, 1.0))
+    ratio = b.div(polynomial(b, t, ERFC[form]), b.fma(size, 2.0, 1.0))
     square, square_low = two_product(b, size, size)
     return exp_of_pair(b, b.neg(square), b.neg(square_low), ratio)

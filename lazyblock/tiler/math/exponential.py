@@ -69,7 +69,7 @@ def exp(b: Builder, x: Value) -> Value:
     x = clamp(b, x, *EXP_RANGE[form])
     if form is DOUBLE:
         return exp_of_pair(b, x, b.full_like(x, 0.0))
-    j, power = _biased_power(b, x, LOG2_E / 2)
+    j, power = biased_power(b, x, LOG2_E / 2)
     high, low = form.words(2 * Fraction(LN2))
     r = b.fma(j, -low, b.fma(j, -high, x))
     return _scale_twice(b, b.fma(r, polynomial(b, r, _EXP_SINGLE), 1.0), power)
@@ -83,7 +83,7 @@ def exp2(b: Builder, x: Value) -> Value:
         whole, k = round_to_integer(b, x, 1.0)
         r = multiply_pair(b, b.sub(x, whole), form.words(LN2))
         return scale(b, b.add(*_exp_near_zero(b, *r)), k)
-    j, power = _biased_power(b, x, 0.5)
+    j, power = biased_power(b, x, 0.5)
     r32 = b.fma(j, -2.0, x)
     return _scale_twice(b, b.fma(r32, polynomial(b, r32, _EXP2_SINGLE), 1.0), power)
 
@@ -101,15 +101,6 @@ def expm1(b: Builder, x: Value) -> Value:
     half = b.add(total, b.fma(half_power, low, b.add(error, base_error)))
     is_tiny = b.compare("lt", b.abs(x), 2.0 ** -(form.mantissa_bits + 4))
     return b.select(is_tiny, x, b.add(half, half))
-
-
-def expm1_single(b: Builder, x: Value) -> Value:
-    """e^x - 1 in float32 for |x| <= 80 in few operations."""
-    whole, power = _biased_power(b, x, LOG2_E)
-    high, low = SINGLE.words(LN2)
-    r = b.fma(whole, -low, b.fma(whole, -high, x))
-    near = b.fma(b.mul(r, r), polynomial(b, r, _EXPM1[SINGLE]), r)
-    return b.fma(near, power, b.sub(power, 1.0))
 
 
 def exp_of_pair(b: Builder, high: Value, low: Value, factor: Value | None = None) -> Value:
@@ -145,7 +136,7 @@ def _exp_near_zero(b: Builder, r: Value, rest: Value) -> Pair:
     return total, b.add(error, expm1_tail(b, r, rest))
 
 
-def _biased_power(b: Builder, x: Value, factor: float) -> tuple[Value, Value]:
+def biased_power(b: Builder, x: Value, factor: float) -> tuple[Value, Value]:
     """j = nearest integer to x * factor, and 2^j."""
     form: Format = SINGLE
     biased = form.rounder + form.bias  # leaves j + bias in the lowest bits

@@ -2,7 +2,7 @@
 
 With |x| = k ln 2 + r: e^|x| = 2^k e^r and e^-|x| = 2^-k e^-r, where e^r = cosh r + sinh r and
 e^-r = cosh r - sinh r by two polynomials in r^2; no division and no cancellation but at k = 0,
-where sinh x is the polynomial itself. Single precision tanh, much used, goes by expm1 instead.
+where sinh x is the polynomial itself. Single precision tanh, much used, goes by one exponential.
 Coefficients: minimax fits of relative error (Remez), rounded one by one with a new fit of the rest.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from lazyblock.tiler.builder import Builder
 from lazyblock.tiler.ir import Value
-from lazyblock.tiler.math.exponential import expm1_single, reduce_exponent
+from lazyblock.tiler.math.exponential import LOG2_E, biased_power, reduce_exponent
 from lazyblock.tiler.math.formats import (
     DOUBLE,
     SINGLE,
@@ -37,11 +37,16 @@ _COSH = {
         *(2.7557250820862227e-07, 2.0922156302783283e-09),
     ),
 }
-# (tanh x - x) / x^3 in x^2 for |x| <= 0.36, error 2^-30.5 of tanh
+# (tanh x - x) / x^3 in x^2 for |x| <= 0.55, error 2^-24.7 of tanh
 _TANH_SINGLE = (
-    *(-0.33333319425582886, 0.1333223134279251, -0.05370158702135086, 0.019314991310238838),
+    *(-0.333329439163208, 0.1332065910100937, -0.05266740545630455, 0.016428885981440544),
 )
-_TANH_SINGLE_RANGE = 0.35
+_TANH_SINGLE_RANGE = 0.55
+# 2^r on |r| <= 1/2; errors count least where e^2x is large, so the fit allows more there
+_EXP2_IN_TANH = (
+    *(1.0, 0.6931468844413757, 0.24022218585014343, 0.055508214980363846),
+    *(0.009672652930021286, 0.0013245741138234735),
+)
 _ONE_STEP = 0.34  # below this k is 0
 _OVERFLOW = {SINGLE: 89.5, DOUBLE: 710.5}
 _TANH_IS_ONE = {SINGLE: 10.0, DOUBLE: 22.0}
@@ -76,12 +81,14 @@ def tanh(b: Builder, x: Value) -> Value:
 
 
 def _tanh_single(b: Builder, size: Value) -> Value:
-    limit = _TANH_IS_ONE[SINGLE]
-    inside = b.select(b.compare("gt", size, limit), limit, size)
-    power = expm1_single(b, b.add(inside, inside))
-    square = b.mul(size, size)
-    near_zero = b.fma(b.mul(square, size), polynomial(b, square, _TANH_SINGLE), size)
-    far = b.binary("div_normal", power, b.add(power, 2.0))  # tiny powers are not far
+    """An odd polynomial near zero, else 1 - 2 / (e^2x + 1), which forgives errors of e^2x."""
+    inside = b.binary("min", size, _TANH_IS_ONE[SINGLE])
+    square = b.mul(inside, inside)
+    near_zero = b.fma(b.mul(square, inside), polynomial(b, square, _TANH_SINGLE), inside)
+    whole, power = biased_power(b, inside, 2 * LOG2_E)
+    fraction = b.fma(inside, 2 * LOG2_E, b.neg(whole))
+    above_one = b.fma(polynomial(b, fraction, _EXP2_IN_TANH), power, 1.0)
+    far = b.fma(b.binary("div_normal", 1.0, above_one), -2.0, 1.0)
     return b.select(b.compare("lt", size, _TANH_SINGLE_RANGE), near_zero, far)
 
 

@@ -36,7 +36,7 @@ from lazyblock.tiler.math.polynomial import (
 )
 
 # (log1p(f) - f + f^2/2) / f^3 on [sqrt(1/2) - 1, sqrt(2) - 1], error of log1p: 2^-27.3 and 2^-59.1
-_LOG1P = {
+LOG1P = {
     SINGLE: (
         *(0.3333333134651184, -0.2500082552433014, 0.20001265406608582, -0.16623219847679138),
         *(0.14200717210769653, -0.13160495460033417, 0.12769564986228943, -0.07644040882587433),
@@ -114,7 +114,7 @@ def is_tiny(b: Builder, x: Value, order: int = 1) -> Value:
 def log_of_pair(b: Builder, high: Value, low: Value, extra: float = 0.0) -> Value:
     """Give log(high + low) + extra ln 2 for normal, finite high > 0 and a small low."""
     form = format_of(high)
-    k, m = _split_normal(b, high)
+    k, m = split_normal(b, high)
     f, rest = fast_two_sum(b, b.sub(m, 1.0), _scale_down(b, low, k))
     rest = b.fma(b.neg(f), rest, rest)  # rest / (1 + f), nearly
     whole = _whole(b, k)
@@ -149,7 +149,7 @@ def log_pair(b: Builder, high: Value, low: Value | None = None) -> Pair:
 
 
 def _log1p_single(b: Builder, f: Value) -> Value:
-    inner = polynomial(b, f, (-0.5, *_LOG1P[SINGLE]))
+    inner = polynomial(b, f, (-0.5, *LOG1P[SINGLE]))
     return b.fma(b.mul(f, f), inner, f)
 
 
@@ -162,7 +162,7 @@ def _scaled_log1p(b: Builder, f: Value, words: tuple[float, ...]) -> Pair:
 def _tail(b: Builder, f: Value) -> Value:
     """log1p(f) - f."""
     square = b.mul(f, f)
-    cubic = b.mul(b.mul(square, f), polynomial(b, f, _LOG1P[format_of(f)]))
+    cubic = b.mul(b.mul(square, f), polynomial(b, f, LOG1P[format_of(f)]))
     return b.fma(square, -0.5, cubic)
 
 
@@ -176,11 +176,12 @@ def _split(b: Builder, x: Value) -> tuple[Value, Value, Value]:
     """Give k 2^mantissa_bits, m and whether x is subnormal (then k is mantissa_bits too high)."""
     form = format_of(x)
     subnormal = b.compare("lt", x, form.smallest_normal)
-    k, m = _split_normal(b, b.select(subnormal, b.mul(x, 2.0**form.mantissa_bits), x))
+    k, m = split_normal(b, b.select(subnormal, b.mul(x, 2.0**form.mantissa_bits), x))
     return k, m, subnormal
 
 
-def _split_normal(b: Builder, x: Value) -> Pair:
+def split_normal(b: Builder, x: Value) -> Pair:
+    """K 2^mantissa_bits as an integer, and m, of a normal number."""
     form = format_of(x)
     bits = to_bits(b, x)
     k = b.and_(b.sub(bits, _SQRT_HALF_BITS[form]), -1 << form.mantissa_bits)

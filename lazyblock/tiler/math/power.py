@@ -17,9 +17,13 @@ from lazyblock.tiler.math.logarithm import log_pair
 
 def pow(b: Builder, x: Value, y: Value) -> Value:
     """x^y; NaN for x < 0 unless y is an integer, 1 for y == 0 or x == 1 even beside NaN."""
+    return with_special_values(b, x, y, _power_of_size(b, b.abs(x), y))
+
+
+def with_special_values(b: Builder, x: Value, y: Value, result: Value) -> Value:
+    """x^y, where `result` is |x|^y."""
     form = format_of(x)
     size = b.abs(x)
-    result = _power_of_size(b, size, y)
     is_whole, is_odd = _parity(b, y)
     sign = b.select(is_odd, b.and_(to_bits(b, x), form.sign_bit), 0)
     result = b.bitcast(b.or_(to_bits(b, result), sign), form.scalar)

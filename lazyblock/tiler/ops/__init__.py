@@ -3,6 +3,7 @@
 from lazyblock.tiler.ir import Op
 from lazyblock.tiler.ops.arith import (
     AddPointer,
+    Approximate,
     Binary,
     Bitcast,
     Cast,
@@ -15,23 +16,25 @@ from lazyblock.tiler.ops.arith import (
 from lazyblock.tiler.ops.control import For, If, Yield
 from lazyblock.tiler.ops.create import Arange, Constant, NumPrograms, ProgramId, Splat
 from lazyblock.tiler.ops.memory import Load, Store
-from lazyblock.tiler.ops.reduce import Reduce
+from lazyblock.tiler.ops.reduce import Combining, Reduce, Scan
 from lazyblock.tiler.ops.shape import Broadcast, ExpandDims, Reshape, Transpose
 
 OPS: dict[str, type[Op]] = {
     kind.name: kind
     for kind in (
         *(ProgramId, NumPrograms, Arange, Constant, Splat),
-        *(Unary, Binary, Compare, Select, Fma, Math, Cast, Bitcast, AddPointer),
+        *(Unary, Binary, Compare, Select, Fma, Math, Approximate, Cast, Bitcast, AddPointer),
         *(Broadcast, ExpandDims, Reshape, Transpose),
-        *(Load, Store, Reduce, For, If, Yield),
+        *(Load, Store, Reduce, Scan, For, If, Yield),
     )
 }
 
 __all__ = [
     "OPS",
+    "Combining",
     *("ProgramId", "NumPrograms", "Arange", "Constant", "Splat"),
-    *("Unary", "Binary", "Compare", "Select", "Fma", "Math", "Cast", "Bitcast", "AddPointer"),
+    *("Unary", "Binary", "Compare", "Select", "Fma", "Math", "Approximate"),
+    *("Cast", "Bitcast", "AddPointer"),
     *("Broadcast", "ExpandDims", "Reshape", "Transpose"),
-    *("Load", "Store", "Reduce", "For", "If", "Yield"),
+    *("Load", "Store", "Reduce", "Scan", "For", "If", "Yield"),
 ]

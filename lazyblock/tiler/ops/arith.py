@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from lazyblock.tiler.ir import Op, Trait, Value, attribute, operand, operands
 from lazyblock.tiler.ops.checks import require, require_same_shape, require_same_type
-from lazyblock.tiler.types import SCALARS, BlockType, PointerType, ScalarType, int1
+from lazyblock.tiler.types import SCALARS, BlockType, PointerType, ScalarType, float32, int1
 
 _ELEMENTWISE = frozenset({Trait.ELEMENTWISE})
 
@@ -51,6 +51,17 @@ MATH_FUNCTIONS = {
     **dict.fromkeys(("lgamma", "tgamma"), 1),
     **dict.fromkeys(("pow", "atan2", "hypot"), 2),
 }
+
+# Functions a GPU computes in one instruction, of f32, relative error at most 2^-22 unless noted;
+# subnormal arguments and results may count as zeros of their sign. A target without them computes
+# them well instead.
+APPROXIMATIONS = (
+    "exp2",
+    "log2",  # between 1/2 and 2: absolute error 2^-22
+    "reciprocal",  # 0 beyond 2^126
+    "rsqrt",
+    "sqrt",
+)
 
 
 def _require_domain(kind: str, domain: str, scalar: ScalarType) -> None:
@@ -154,6 +165,21 @@ class Math(Op):
         require_same_type(*self.arguments)
         require(self.arguments[0].type.scalar.is_floating, f"'{self.function}' is for floats")
         return [self.arguments[0].type]
+
+
+@dataclass(eq=False)
+class Approximate(Op):
+    """A function of APPROXIMATIONS; what numerics="fast" makes of exact ones."""
+
+    name = "approximate"
+    traits = _ELEMENTWISE
+    function: str = attribute()
+    value: Value = operand()
+
+    def infer(self) -> Sequence[BlockType]:
+        require(self.function in APPROXIMATIONS, f"no approximation of '{self.function}'")
+        require(self.value.type.element == float32, "approximations are of f32")
+        return [self.value.type]
 
 
 @dataclass(eq=False)

@@ -245,7 +245,11 @@ _IDEMPOTENT = frozenset({"abs", "floor", "ceil", "trunc", "rint"})
 
 def _unary(b: Builder, op: ops.Unary) -> Value | None:
     inner = op.value.owner
-    if not isinstance(inner, ops.Unary) or inner.kind != op.kind:
+    if not isinstance(inner, ops.Unary):
+        return None
+    if op.kind == "abs" and inner.kind == "neg" and op.value.type.scalar.is_floating:
+        return b.abs(inner.value)
+    if inner.kind != op.kind:
         return None
     if op.kind in _INVOLUTIONS:
         return inner.value
@@ -360,7 +364,10 @@ def _store(b: Builder, op: ops.Store) -> list[Value] | None:
     return []
 
 
-_ComputedOps = (ops.Unary, ops.Binary, ops.Compare, ops.Select, ops.Fma, ops.Cast, ops.Bitcast)
+_ComputedOps = (
+    *(ops.Unary, ops.Binary, ops.Compare, ops.Select, ops.Fma, ops.Approximate),
+    *(ops.Cast, ops.Bitcast),
+)
 _ShapeOps = (ops.Splat, ops.Broadcast, ops.ExpandDims, ops.Reshape, ops.Transpose)
 
 _RULES: tuple[tuple[Any, Callable[[Builder, Any], Value | list[Value] | None]], ...] = (

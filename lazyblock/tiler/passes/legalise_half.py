@@ -3,7 +3,8 @@
 Takes: any program. Gives: halves are only loaded, stored, selected, moved, cast and bitcast, and
 added, subtracted and multiplied where the target does that itself.
 Keeps: + - * / sqrt exactly, since float32 holds more than twice their bits; remainders,
-comparisons, rounding to integers, min and max always. Cost: linear, two or three casts an op.
+comparisons, rounding to integers, min and max always; functions to their stated errors, some by
+shorter formulas (math/half.py). Cost: linear, two or three casts an op.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from functools import partial
 
 from lazyblock.tiler.builder import Builder
 from lazyblock.tiler.ir import Op, Program, Value, map_operands
+from lazyblock.tiler.math.half import HALF_EXPANSIONS
 from lazyblock.tiler.ops import Binary, Compare, Fma, Math, Unary
 from lazyblock.tiler.passes.expand import Expansion, expand_ops
 from lazyblock.tiler.types import float32
@@ -37,8 +39,15 @@ def _find(native: Collection[str], op: Op) -> Expansion | None:
     def expand(b: Builder, operands: Sequence[Value]) -> Value:
         new = zip(op.operands_flat, operands, strict=True)
         wide = {before: b.cast(after, float32) for before, after in new}
-        result = b.append(type(op), **map_operands(op, wide.__getitem__)).result
+        result = _compute(b, op, wide)
         is_half = op.result.type.scalar.is_half
         return b.cast(result, op.result.type.scalar) if is_half else result
 
     return expand
+
+
+def _compute(b: Builder, op: Op, wide: dict[Value, Value]) -> Value:
+    """The op on float32 operands."""
+    if isinstance(op, Math) and op.function in HALF_EXPANSIONS:
+        return HALF_EXPANSIONS[op.function](b, *map(wide.__getitem__, op.arguments))
+    return b.append(type(op), **map_operands(op, wide.__getitem__)).result
