@@ -147,6 +147,12 @@ def test_a_cta_barrier_does_not_order_the_cluster(monkeypatch):
     fail(CASES["row_softmax"], r"race: |nobody wrote")
 
 
+@pytest.mark.parametrize("replacement", [lambda self: None, EmulatedEmitter.barrier])
+def test_global_memory_that_no_cluster_barrier_orders_is_a_race(monkeypatch, replacement):
+    monkeypatch.setattr(EmulatedEmitter, "cluster_barrier", replacement)
+    fail(CASES["in_place_reverse"], r"race: .* of a buffer of 1024 bytes, no barrier after thread")
+
+
 def test_writing_before_the_others_have_started_is_caught(monkeypatch):
     monkeypatch.setattr(EmulatedEmitter, "await_start", lambda self: None)
     fail(
