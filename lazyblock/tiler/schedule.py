@@ -24,6 +24,7 @@ _CPU_ROW_ELEMENTS = 16384  # of a row held in a stack tile, within the first two
 _GPU_COLUMNS = 32  # of a tile that reduces columns: whole 128-byte lines of float32
 _STENCIL_ROWS, _STENCIL_COLUMNS = 8, 256  # of a GPU tile: a thread has a run of one column
 _GPU_SCANNED_COLUMNS = 512
+_ONLINE_TILE, _ONLINE_TILES = 1024, 4  # together 16 numbers a thread
 _GPU_SCAN_TILE = 2048  # of a long row: small, so that many programs share a unit
 _CPU_TILE = 4096  # elements of a map: large against the cost of starting a program instance
 _CPU_SMALL_TILE = 64  # for arrays smaller than that
@@ -33,33 +34,44 @@ _CPU_SMALL_TILE = 64  # for arrays smaller than that
 class TileSchedule:
     """Block extent per dimension (powers of two), order of the block's axes, CTAs and their warps.
 
-    order: tile dimensions as axes of the block, the one that vectors run along last.
+    order: tile dimensions as axes of the block, the one that vectors run along last. unroll: tiles
+    that one iteration of a loop that accumulates takes.
     """
 
     blocks: tuple[int, ...]
     order: tuple[int, ...]
     num_warps: int = 4
     num_ctas: int = 1
+    unroll: int = 1
+
+
+@dataclass(frozen=True)
+class RowWork:
+    """What a group does with its rows.
+
+    num_walks: how often a row that is not kept in registers is walked along. accumulated_bytes: of
+    one element of every reduction. has_scan: rows are scanned. has_online: there are sums relative
+    to a maximum of the same walk.
+    """
+
+    num_walks: int = 1
+    accumulated_bytes: int = 4
+    has_scan: bool = False
+    has_online: bool = False
 
 
 def default_schedule(
     dimensions: Sequence[Dimension],
     accesses: Sequence[Access],
     target: Target,
-    num_walks: int = 1,
-    accumulated_bytes: int = 4,
-    has_scan: bool = False,
+    work: RowWork = RowWork(),
 ) -> TileSchedule:
-    """A sound schedule without measuring anything.
-
-    Parameters: num_walks, how often a row that is not kept in registers would be walked along;
-    accumulated_bytes, of one element of every reduction; has_scan, whether rows are scanned.
-    """
+    """A sound schedule without measuring anything."""
     outer = _find_outer(dimensions, accesses) if target.is_gpu else None
     if outer:
-        return _schedule_outer(*outer, dimensions, accumulated_bytes, target)
+        return _schedule_outer(*outer, dimensions, work.accumulated_bytes, target)
     if any(d.is_reduced for d in dimensions):
-        return _schedule_rows(dimensions, accesses, target, num_walks, has_scan)
+        return _schedule_rows(dimensions, accesses, target, work)
     return _schedule_map(dimensions, accesses, target)
 
 
@@ -101,6 +113,8 @@ def _schedule_map(
         outer = ranked[-2]
         if _contiguity(outer, dimensions, accesses):  # a transpose: square tiles serve both sides
             blocks[inner] = min(blocks[inner], 64 if not target.is_gpu else 32)
+            if target.is_gpu:
+                num_warps, tile = 2 * num_warps, 2 * tile
         elif target.is_gpu and _is_stencil(outer, dimensions, accesses):
             blocks[inner] = min(blocks[inner], _STENCIL_COLUMNS)
             tile = _STENCIL_ROWS * _STENCIL_COLUMNS
@@ -119,30 +133,27 @@ def _schedule_rows(
     dimensions: Sequence[Dimension],
     accesses: Sequence[Access],
     target: Target,
-    num_walks: int,
-    has_scan: bool,
+    work: RowWork,
 ) -> TileSchedule:
     reduced = [p for p, d in enumerate(dimensions) if d.is_reduced]
     kept = [p for p, d in enumerate(dimensions) if not d.is_reduced]
     inner = _rank_positions(reduced, dimensions, accesses)[-1]
     blocks = [1] * len(dimensions)
     row = _rank_positions(kept, dimensions, accesses)[-1] if kept else None
-    along_rows = row is not None and _contiguity(row, dimensions, accesses) > _contiguity(
-        inner, dimensions, accesses
-    )
+    along_rows = row is not None and _runs_along(row, inner, dimensions, accesses)
     if along_rows:
         assert row is not None
         order = [inner, row]
-        if has_scan and target.is_gpu:
+        if work.has_scan and target.is_gpu:
             _cut_scanned_columns(blocks, row, inner, dimensions)
             return _finish(blocks, order, 4, target, 4096)
         _cut_columns(blocks, row, inner, dimensions, target)
         return _finish(blocks, order, 8, target, 4096)
     # a scan holds what it is given and what it gives
     widest = max((a.base.dtype.itemsize for a in accesses), default=4)
-    widest = max(widest, 4) * (2 if has_scan else 1)
+    widest = max(widest, 4) * (2 if work.has_scan else 1)
     is_few = size_of([dimensions[p].extent for p in kept]) <= target.num_units
-    has_clusters = num_walks > 1 and len(reduced) == 1 and not has_scan and is_few
+    has_clusters = work.num_walks > 1 and len(reduced) == 1 and not work.has_scan and is_few
     num_ctas = _cluster_size(dimensions[inner].extent * widest, target) if has_clusters else 1
     if num_ctas > 1:  # 32 words per thread
         blocks[inner] = next_power_of_2(dimensions[inner].extent)
@@ -150,10 +161,23 @@ def _schedule_rows(
         num_warps = 8 * row_bytes // (_CLUSTER_ROW_BYTES * num_ctas)
         return TileSchedule(tuple(blocks), (inner,), num_warps, num_ctas)
     _cut_rows(blocks, row, inner, len(reduced) == 1, widest, dimensions, target)
-    if has_scan and target.is_gpu and blocks[inner] < dimensions[inner].extent:
-        blocks[inner] = _GPU_SCAN_TILE
+    if target.is_gpu and blocks[inner] < dimensions[inner].extent:
+        if work.has_scan:
+            blocks[inner] = _GPU_SCAN_TILE
+        elif work.has_online and len(reduced) == 1:
+            blocks[inner] = _ONLINE_TILE
+            return TileSchedule(tuple(blocks), (inner,), 8, unroll=_ONLINE_TILES)
     order = [inner] if row is None else [row, inner]
     return _finish(blocks, order, 8, target, 4096)
+
+
+def _runs_along(
+    row: int, inner: int, dimensions: Sequence[Dimension], accesses: Sequence[Access]
+) -> bool:
+    """Whether memory runs along `row` rather than `inner`: that of what crosses both, if any."""
+    axes = [dimensions[position].axes[-1] for position in (row, inner)]
+    whole = [a for a in accesses if all(a.strides[axis] for axis in axes)] or accesses
+    return _contiguity(row, dimensions, whole) > _contiguity(inner, dimensions, whole)
 
 
 def _cluster_size(row_bytes: int, target: Target) -> int:

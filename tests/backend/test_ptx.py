@@ -130,7 +130,7 @@ TABLE = {
     "map_ragged": Expected(axpy((1 << 20) - 1, 1024, 8), 40, 0, 0, 2, 1, 12),
     "halves": Expected(half_to_float(float16), 40, 0, 0, 1, 3),
     "row_4096": Expected(row_softmax(4096, 4096, 8, 16), 64, 64, 2, 4, 4),
-    "row_32768": Expected(row_softmax(32768, 32768, 32, 16), 64, 256, 2, 8, 8),
+    "row_16384": Expected(row_softmax(16384, 16384, 16, 16), 96, 128, 2, 8, 8),
     "row_in_warp": Expected(row_softmax(1024, 1024, 1, 16), 72, 0, 0, 8, 8),
     "row_norm": Expected(layer_norm(8, 1024, 8), 80, 0, 0, 16, 8, 1),
     "argmax": Expected(argmax(4096, 8), 64, 96, 1, 4, 0, 1),

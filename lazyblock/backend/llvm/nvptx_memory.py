@@ -7,12 +7,13 @@ the vector and single elements.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lazyblock.backend.llvm.layout import LinearLayout
 from lazyblock.backend.llvm.nvptx_blocks import BlockCode, Registers
 from lazyblock.backend.llvm.nvptx_layouts import VECTOR_BYTES
-from lazyblock.backend.llvm.nvptx_thread import GLOBAL_POINTER, is_always, value_type
+from lazyblock.backend.llvm.nvptx_thread import GLOBAL_POINTER, is_always, stored_type, value_type
 from lazyblock.backend.llvm.types import constant_text, element_nbytes
 from lazyblock.tiler import ops
 from lazyblock.tiler.ir import Value
@@ -50,7 +51,7 @@ def _plan_access(
     width = 1 << len(bits)
     leaders = layout.without_registers(bits)
     is_uniform = mask is None or not layout.shape or code.infos[mask].constancy[axis] >= width
-    pointers = code.demand(pointer, leaders if is_uniform else layout)
+    pointers = _addresses(code, pointer, leaders if is_uniform else layout)
     masks = [] if mask is None else code.demand(mask, leaders if is_uniform else layout)
     vectors = []
     for number, members in enumerate(layout.vectors(bits)):
@@ -63,6 +64,34 @@ def _plan_access(
             )
         )
     return _Access(kind.pointee, tuple(vectors))
+
+
+def _addresses(code: BlockCode, pointer: Value, layout: LinearLayout) -> Registers:
+    """The pointers in a layout's registers; within a run of memory as steps from its start."""
+    element = pointer.type.element
+    assert isinstance(element, PointerType)
+    steps = _steps_in_runs(layout, code.infos[pointer].contiguity)
+    starts = code.demand(pointer, layout.without_registers(steps))
+    pointers = [""] * layout.num_registers
+    for start, members in zip(starts, layout.vectors(list(steps)), strict=True):
+        for register in members:
+            distance = sum(step for bit, step in steps.items() if register >> bit & 1)
+            place = f"{GLOBAL_POINTER} {start}, i32 {distance}"
+            text = f"getelementptr {stored_type(element.pointee)}, {place}"
+            pointers[register] = code.emitter.value(text) if distance else start
+    return pointers
+
+
+def _steps_in_runs(layout: LinearLayout, runs: Sequence[int]) -> dict[int, int]:
+    """Register bits that only step along a run of neighbouring elements, and by how many."""
+    steps = {}
+    for bit, basis in enumerate(layout.register):
+        moving = [axis for axis, step in enumerate(basis) if step]
+        if len(moving) == 1 and layout.has_disjoint_bits(moving[0]):
+            step = basis[moving[0]]
+            if 2 * step <= runs[moving[0]]:
+                steps[bit] = step
+    return steps
 
 
 def _vector_bits(

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections import ChainMap
-from collections.abc import Callable, Iterable, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 
@@ -31,6 +31,12 @@ from lazyblock.target import Target
 from lazyblock.tiler.builder import Builder
 from lazyblock.tiler.ir import Value
 from lazyblock.tiler.lower.elementwise import lower_elementwise
+from lazyblock.tiler.lower.online import (
+    continue_online,
+    find_online_sums,
+    finish_online,
+    rescale,
+)
 from lazyblock.tiler.lower.reduction import (
     combine_kind,
     fill_identity,
@@ -53,7 +59,7 @@ from lazyblock.tiler.lowered import (
     LoweredKernel,
     SizeArgument,
 )
-from lazyblock.tiler.schedule import TileSchedule, default_schedule
+from lazyblock.tiler.schedule import RowWork, TileSchedule, default_schedule
 from lazyblock.tiler.types import PointerType, ScalarType, from_numpy, int1, int8, int32, int64
 
 Read = tuple[Node, IndexMap]
@@ -104,14 +110,20 @@ class _GroupLowering:
         self.accesses = share_origins(self.accesses, self.dimensions)
         reads = [a for a in self.accesses.values()]
         reductions = [root for root in group.roots if isinstance(root.attrs, ReduceAttrs)]
+        self.online = find_online_sums(self.own) if target.is_gpu else {}
         self.schedule = schedule or default_schedule(
             self.dimensions,
             [a for a in (*reads, *outputs) if a.base.op is not Op.IOTA],
             target,
-            num_walks=self._num_walks(),
-            accumulated_bytes=sum(max(root.dtype.itemsize, 4) for root in reductions),
-            has_scan=any(map(_is_scan, self.own)),
+            RowWork(
+                self._num_walks(),
+                sum(max(root.dtype.itemsize, 4) for root in reductions),
+                any(map(_is_scan, self.own)),
+                bool(self.online),
+            ),
         )
+        if self.schedule.unroll == 1:
+            self.online = {}
         extents = self.space.shape
         reach = max((a.reach(extents) for a in (*reads, *outputs)), default=0)
         is_small = max(reach, size_of(extents)) < _SMALL_INDEX
@@ -543,7 +555,7 @@ class _GroupLowering:
 
     def _walk_in_loops(self) -> None:
         for level in self._levels():
-            self._hoist(level)
+            self._hoist(r for r in level if r not in self.online)
             self._reduce_in_loop([r for r in level if isinstance(r.attrs, ReduceAttrs)])
         per_row = [n for n in self.group.stored if self._is_per_row(n)]
         whole = [n for n in self.group.stored if not self._is_per_row(n)]
@@ -574,7 +586,8 @@ class _GroupLowering:
         for root in self.group.roots:
             reads = walk_reads(root, self.group.maps[root], self.space, self._is_boundary)
             below = max((level[n] for n, _ in reads if n in self.own), default=0)
-            level[root] = below + isinstance(root.attrs, ReduceAttrs)
+            is_new = isinstance(root.attrs, ReduceAttrs) and root not in self.online
+            level[root] = below + is_new
         reductions = [r for r in self.group.roots if isinstance(r.attrs, ReduceAttrs)]
         count = max((level[r] for r in reductions), default=0)
         return [[r for r in reductions if level[r] == n] for n in range(1, count + 1)]
@@ -609,24 +622,69 @@ class _GroupLowering:
 
     def _reduce_in_loop(self, reductions: list[Node]) -> None:
         """One walk over the reduced dimensions that accumulates `reductions` tile by tile."""
-        b = self.b
         shape, scans = self._tile_shape(), self._scans_below(reductions)
-        initial = [identity_block(b, r, shape) for r in reductions]
+        initial = [identity_block(self.b, r, shape) for r in reductions]
         initial += map(self._start_scan, scans)
 
         def body(*carried: Value) -> list[Value]:
             following = self._continue_scans(scans, carried[len(reductions) :])
-            updated = []
-            for root, before in zip(reductions, carried, strict=False):
-                value = b.broadcast_to(self._masked_operand(root), shape)
-                updated.append(b.binary(combine_kind(root.attrs.kind, value), before, value))  # type: ignore[union-attr]
-            return updated + following
+            totals = dict(zip(reductions, carried, strict=False))
+            self._accumulate(totals, shape)
+            return [*totals.values(), *following]
 
-        for root, total in zip(reductions, self._loop(body, initial), strict=False):
-            self.memo[root, self.group.maps[root]] = self._reduce_tile(root, total)
+        results = self._loop(body, initial, self.schedule.unroll)
+        self._finish_reductions(dict(zip(reductions, results, strict=False)))
 
-    def _loop(self, body: Callable[..., object], initial: Sequence[Value] = ()) -> Sequence[Value]:
-        """Nest one loop per reduced dimension around `body(*carried)`; memoise inside only."""
+    def _accumulate(self, totals: dict[Node, Value], shape: tuple[int, ...]) -> None:
+        """Combine the tiles at hand with `totals`."""
+        online = {self.online[root]: root for root in totals if root in self.online}
+        tiles: dict[Node, list[Value]] = {root: [] for root in online}
+        for _ in self._tiles():
+            for root, before in totals.items():
+                if root in self.online:
+                    continue
+                value = self.b.broadcast_to(self._masked_operand(root), shape)
+                if root in tiles:
+                    tiles[root].append(value)
+                else:
+                    kind = combine_kind(root.attrs.kind, value)  # type: ignore[union-attr]
+                    totals[root] = self.b.binary(kind, before, value)
+        for highest, total in online.items():
+            totals[highest], totals[total] = continue_online(
+                self.b, totals[highest], totals[total], tiles[highest]
+            )
+
+    def _tiles(self) -> Iterator[None]:
+        """Go from tile to tile of an iteration, the first of which is in place."""
+        yield
+        outer, positions = self.memo, dict(self.positions)
+        for number in range(1, self.schedule.unroll):
+            (position,) = (p for p, d in enumerate(self.dimensions) if d.is_reduced)
+            self.memo = ChainMap({}, outer.maps[1])  # type: ignore[attr-defined]
+            distance = number * self.schedule.blocks[position]
+            self._place_block(position, self.b.add(self.walked, distance))
+            yield
+        self.memo, self.positions = outer, positions
+
+    def _finish_reductions(self, totals: dict[Node, Value]) -> None:
+        """Combine the elements of accumulators."""
+        at = self.group.maps
+        for root in (r for r in totals if r not in self.online):
+            self.memo[root, at[root]] = self._reduce_tile(root, totals[root])
+        for root in (r for r in totals if r in self.online):
+            highest = self.online[root]
+            overall = self.memo[highest, at[highest]]
+            lanes = rescale(self.b, totals[root], *self._align([totals[highest], overall]))
+            total = self._reduce_tile(root, lanes)
+            self.memo[root, at[root]] = finish_online(self.b, total, overall)
+
+    def _loop(
+        self, body: Callable[..., object], initial: Sequence[Value] = (), unroll: int = 1
+    ) -> Sequence[Value]:
+        """Nest one loop per reduced dimension around `body(*carried)`; memoise inside only.
+
+        unroll: how many tiles the body takes at once; more than 1 for a single dimension only.
+        """
         reduced = [p for p, d in enumerate(self.dimensions) if d.is_reduced]
         outer_memo = self.memo
 
@@ -636,10 +694,11 @@ class _GroupLowering:
             position = reduced[depth]
 
             def iteration(index: Value, *inside: Value) -> Sequence[Value]:
-                self._place_block(position, self._walked_from(position, index))
+                self.walked = self._walked_from(position, index)
+                self._place_block(position, self.walked)
                 return nest(depth + 1, inside)
 
-            step = self.schedule.blocks[position]
+            step = self.schedule.blocks[position] * unroll
             return self.b.for_(self._zero(), self._extent(position), step, carried, iteration)
 
         self.memo = ChainMap({}, outer_memo)

@@ -33,7 +33,7 @@ from lazyblock.tiler.passes.eliminate_dead import eliminate_dead
 from lazyblock.tiler.passes.fold_constants import fold_constants
 from lazyblock.tiler.types import int1, int64, uint64
 
-MAX_OPS = 256  # larger regions are not doubled
+MAX_OPS = 640  # larger regions are not doubled
 
 Bound = int | Value  # a known number, or an i64 scalar
 

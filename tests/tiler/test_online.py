@@ -1,0 +1,84 @@
+"""Softmax and logsumexp of rows that no tile holds: maximum and sum in one walk, on GPUs."""
+
+import numpy as np
+import pytest
+
+from lazyblock import dtypes
+from lazyblock.fusion.planner import plan_fusion
+from lazyblock.graph.ops import Op
+from lazyblock.graph.passes import GRAPH_PASSES
+from lazyblock.target import cuda_target
+from lazyblock.tiler.ir import walk
+from lazyblock.tiler.lower.group import lower_group
+from lazyblock.tiler.ops import For
+from tests.helpers.expressions import apply, array, highest, softmax, total
+from tests.helpers.lowering import run_blocks
+
+TARGET = cuda_target("sm_90a", 132)
+ROWS = 200  # more than there are multiprocessors: fewer are spread over clusters
+COLUMNS = 40_001
+
+
+def exponentials(x):
+    return apply(Op.EXP, apply(Op.SUBTRACT, x, highest(x, (1,))))
+
+
+def logsumexp(x):
+    return apply(Op.ADD, apply(Op.LOG, total(exponentials(x), (1,))), highest(x, (1,)))
+
+
+def loops_of(outputs):
+    for run in GRAPH_PASSES:
+        outputs = run(outputs)
+    plan = plan_fusion(outputs)
+    stored = frozenset(node for group in plan.groups for node in group.stored)
+    programs = [lower_group(group, stored, TARGET).program for group in plan.groups]
+    return [sum(isinstance(op, For) for op in walk(program.body)) for program in programs]
+
+
+def test_walks():
+    x = array((ROWS, COLUMNS))
+    assert loops_of([logsumexp(x)]) == [1]
+    assert loops_of([softmax(x)]) == [2]
+    assert loops_of([total(exponentials(x), (1,)), highest(x, (1,)), total(x, (1,))]) == [1]
+
+
+def test_sums_of_something_else_take_a_walk_of_their_own():
+    x = array((ROWS, COLUMNS))
+    doubled = apply(Op.ADD, exponentials(x), exponentials(x))
+    assert loops_of([total(doubled, (1,))]) == [2]
+    half = array((ROWS, 2 * COLUMNS), dtypes.float16)
+    assert loops_of([logsumexp(half)]) == [2]
+
+
+@pytest.mark.parametrize("dtype", [dtypes.float32, dtypes.float64])
+def test_values(dtype):
+    x = array((ROWS, COLUMNS), dtype)
+    rows = np.random.default_rng(0).standard_normal((ROWS, COLUMNS)).astype(dtype) * 30
+    rows = rows[:3].repeat([1, 1, ROWS - 2], 0)
+    outputs = [logsumexp(x), softmax(x), total(x, (1,))]
+    actual = run_blocks(outputs, {x: rows}, TARGET)
+    wide = rows.astype(np.float64)
+    top = wide.max(1, keepdims=True)
+    powers = np.exp(wide - top)
+    sums = powers.sum(1, keepdims=True)
+    tolerance = 64 * np.finfo(dtype).eps
+    np.testing.assert_allclose(actual[0], np.log(sums) + top, tolerance)
+    np.testing.assert_allclose(actual[1], powers / sums, 2 * tolerance, np.finfo(dtype).tiny)
+    np.testing.assert_allclose(actual[2], wide.sum(1, keepdims=True), tolerance, 1e5 * tolerance)
+
+
+def test_special_rows_are_numpys():
+    x = array((ROWS, COLUMNS))
+    rows = np.zeros((ROWS, COLUMNS), np.float32)
+    rows[0] = -np.inf
+    rows[1, :-1] = -np.inf
+    rows[2, 7] = np.inf
+    rows[3, 20_000] = np.nan
+    rows[4, 9000:] = -np.inf
+    rows[5] = -3e38
+    rows[5, -1] = 3e38
+    (actual,) = run_blocks([total(exponentials(x), (1,))], {x: rows}, TARGET)
+    with np.errstate(all="ignore"):
+        expected = np.exp(rows - rows.max(1, keepdims=True)).sum(1, dtype=np.float64, keepdims=True)
+    np.testing.assert_allclose(actual, expected, 1e-5)
