@@ -40,6 +40,7 @@ class Config(threading.local):
     verify: bool = _switch(False, "verify every IR after every pass")
     fuse: bool = _switch(True, "fuse operations; off = one kernel per operation", True)
     num_threads: int = _switch(0, "CPU threads; 0 = all this process may use")
+    sanitize: bool = _switch(False, "check every memory access of CPU kernels; slow", True)
     numerics: str = _switch("strict", "'strict' or 'fast'", True, ("strict", "fast"))
 
 

@@ -51,7 +51,7 @@ from lazyblock.recently_used import RecentlyUsed
 from lazyblock.source import SourceLine, user_line
 from lazyblock.target import Target
 from lazyblock.tiler import types as block_types
-from lazyblock.tiler.ir import Program
+from lazyblock.tiler.ir import Program, walk
 from lazyblock.tiler.lower.group import lower_group
 from lazyblock.tiler.lowered import ArrayArgument, ConstantArgument, LoweredKernel, SizeArgument
 from lazyblock.tiler.math import EXACT_FORMS, FAST_EXPANSIONS, FAST_EXPANSIONS_ON_CPU
@@ -133,7 +133,7 @@ class Kernel:
 
     @property
     def llvm(self) -> str:
-        return self.stages["llvm"]
+        return self.stages.get("llvm", "")
 
     @property
     def ptx(self) -> str:
@@ -443,6 +443,8 @@ def compile_block_program(program: Program, target: Target) -> CompiledKernel:
 
 
 def _passes_for(target: Target) -> Sequence[BlockPass]:
+    if target.is_checked:
+        return ()  # the interpreter takes what is printed
     if config.current.numerics == "fast":
         return FAST_GPU_PASSES if target.is_gpu else FAST_CPU_PASSES
     if target.is_emulated:
@@ -452,7 +454,10 @@ def _passes_for(target: Target) -> Sequence[BlockPass]:
 
 def _compile(program: Program, target: Target) -> CompiledKernel:
     text = print_program(program)
-    key = cache.make_key(text, target, toolchain_version())
+    lines = ""
+    if target.is_checked or target.is_emulated:  # their errors name the user's lines
+        lines = "\n".join(str(op.line) for op in walk(program.body))
+    key = cache.make_key(text + lines, target, toolchain_version())
 
     def make() -> CompiledKernel:
         return compile_program(_run_passes(program, _passes_for(target)), target, key, text)

@@ -15,7 +15,8 @@ class Target:
     string. vector_bytes: widest vector register (CPU) or widest access of a thread (GPU).
     num_units: cores or multiprocessors that work at once. shared_bytes: scratch memory of a
     program. max_threads: of a CTA. max_ctas: of a cluster, 1 where there are none. is_emulated: a
-    GPU whose threads the host plays.
+    GPU whose threads the host plays. is_checked: a CPU that runs block programs in the interpreter,
+    which checks every access.
     """
 
     kind: str
@@ -27,6 +28,7 @@ class Target:
     shared_bytes: int = 0
     max_threads: int = field(default=1)
     is_emulated: bool = False
+    is_checked: bool = False
     max_ctas: int = 1
 
     @property

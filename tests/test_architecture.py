@@ -30,6 +30,7 @@ MAY_IMPORT = {
     "language": ["language", *BLOCK_IR, *BLOCK_TOOLS],
     "language.jit": ["language", *BLOCK_IR, *BLOCK_TOOLS, "pipeline"],
     "backend": ["backend", *BLOCK_IR, "tiler.analysis"],
+    "backend.runtime.checked": ["backend", *BLOCK_IR, "tiler.parser", "tiler.interpret"],
     "tracer": ["tracer", "graph", "pipeline"],
     "pipeline": STAGES,
     "autotune": [*STAGES, "pipeline"],

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from lazyblock import config
 from lazyblock.backend.kernel import CompiledKernel
 from lazyblock.backend.llvm.emulated import EMULATED_LEVEL, emit_emulated
 from lazyblock.backend.llvm.host import emit_host
 from lazyblock.backend.llvm.nvptx import NvptxKernel, emit_nvptx
 from lazyblock.backend.llvm.optimize import host_target, llvm_version, to_object
 from lazyblock.backend.llvm.ptx import to_ptx
+from lazyblock.backend.runtime.checked import make_image
+from lazyblock.errors import DeviceError
 from lazyblock.target import Target
 from lazyblock.tiler.ir import Program
 
@@ -21,14 +24,19 @@ def compile_program(program: Program, target: Target, key: str, block_text: str)
     """Compile a legalised program.
 
     Parameters: key, the cache key; block_text, the program before legalisation, kept as a stage.
-    Raises: CompileError naming the stage and the kernel.
+    Raises: CompileError naming the stage and the kernel; DeviceError for a GPU under `sanitize`.
     """
+    if target.is_checked:
+        return CompiledKernel(program.name, target, key, make_image(program), {"block": block_text})
     if target.is_emulated:
         emitted = emit_emulated(program, target)
-        image, assembly = to_object(emitted.llvm, host_target(), EMULATED_LEVEL)
-        stages = {"block": block_text, "llvm": emitted.llvm, "asm": assembly}
+        image, _ = to_object(emitted.llvm, host_target(), EMULATED_LEVEL)
+        stages = {"block": block_text, "llvm": emitted.llvm}
         return _launchable(program, target, key, image, stages, emitted)
     if target.is_gpu:
+        if config.current.sanitize:
+            hint = "move the arrays with lb.asarray(x, device='cpu')."
+            raise DeviceError("Kernels are sanitized on the CPU only.", hint=hint)
         emitted = emit_nvptx(program, target)
         ptx = to_ptx(emitted.llvm, target)
         stages = {"block": block_text, "llvm": emitted.llvm, "ptx": ptx}

@@ -19,7 +19,7 @@ import numpy as np
 
 from lazyblock.errors import DTypeError, LaunchError, UnsupportedError
 from lazyblock.tiler import ops
-from lazyblock.tiler.ir import Op, Program, Region, Trait, Value
+from lazyblock.tiler.ir import Effect, Op, Program, Region, Trait, Value
 from lazyblock.tiler.math.fma import fma
 from lazyblock.tiler.types import SCALARS, BlockType, PointerType, ScalarType, int1, to_numpy
 
@@ -39,6 +39,27 @@ Datum = Array | Addresses
 
 
 @dataclass(frozen=True, slots=True)
+class Touch:
+    """An access about to be made: which lanes of a block touch which elements of an argument.
+
+    argument counts pointer arguments; offsets has one entry per True in lanes.
+    """
+
+    op: Op
+    place: Grid
+    argument: int
+    lanes: Array
+    offsets: Array
+
+    @property
+    def is_write(self) -> bool:
+        return self.op.effect is not Effect.READ
+
+
+Watch = Callable[[Touch], None]
+
+
+@dataclass(frozen=True, slots=True)
 class _Memory:
     """An argument's elements in address order; `start` is where its first element lies."""
 
@@ -47,11 +68,16 @@ class _Memory:
     start: int
 
 
-def interpret(program: Program, arguments: Sequence[Any], grid: Grid = (1, 1, 1)) -> None:
+def interpret(
+    program: Program,
+    arguments: Sequence[Any],
+    grid: Grid = (1, 1, 1),
+    watch: Watch | None = None,
+) -> None:
     """Run every instance of `grid` in order; axis 0 varies fastest.
 
     Parameters: arguments, an array per pointer (updated in place; or a flat array and the number of
-    the element pointed to) and a number per scalar.
+    the element pointed to) and a number per scalar; watch, called before each access.
     Raises: LaunchError on wrong arguments and on accesses out of bounds.
     """
     if len(arguments) != len(program.parameters):
@@ -66,7 +92,7 @@ def interpret(program: Program, arguments: Sequence[Any], grid: Grid = (1, 1, 1)
     with np.errstate(all="ignore"):
         for coordinates in itertools.product(*(range(extent) for extent in reversed(grid))):
             x, y, z = reversed(coordinates)
-            _Instance(values, memories, (x, y, z), grid).run(program.body)
+            _Instance(values, memories, (x, y, z), grid, watch).run(program.body)
 
 
 def _bind(name: str, type: BlockType, argument: Any, memories: list[_Memory]) -> Datum:
@@ -115,12 +141,18 @@ class _Instance:
     """One program instance: its values and its place in the grid."""
 
     def __init__(
-        self, values: dict[Value, Datum], memories: list[_Memory], place: Grid, grid: Grid
+        self,
+        values: dict[Value, Datum],
+        memories: list[_Memory],
+        place: Grid,
+        grid: Grid,
+        watch: Watch | None = None,
     ) -> None:
         self.values = dict(values)
         self.memories = memories
         self.place = place
         self.grid = grid
+        self.watch = watch
 
     def run(self, region: Region) -> list[Datum]:
         """Run a region; gives what its terminator yields."""
@@ -270,6 +302,8 @@ def _accesses(
     for number in np.unique(which[active]):
         lanes = active & (which == number)
         memory = instance.memories[number]
+        if instance.watch is not None:
+            instance.watch(Touch(op, instance.place, int(number), lanes, offset[lanes]))
         _check_bounds(instance, op, memory, lanes, offset)
         found.append((memory, lanes, offset[lanes]))
     return found

@@ -102,7 +102,7 @@ class Op:
     @classmethod
     def declared(cls, role: str) -> tuple[str, ...]:
         """Names of the fields declared with `role`, in order."""
-        return tuple(name for name, declared in _roles(cls) if declared == role)
+        return _declared(cls, role)
 
     def infer(self) -> Sequence[BlockType]:
         """Types of the results; raises VerifyError when the operands do not fit together."""
@@ -127,7 +127,8 @@ class Op:
 
     @property
     def regions(self) -> tuple[Region, ...]:
-        return tuple(getattr(self, name) for name in self.declared("region"))
+        names = _declared(type(self), "region")
+        return tuple(getattr(self, name) for name in names) if names else ()
 
     @property
     def result(self) -> Value:
@@ -139,7 +140,8 @@ class Op:
         return trait in self.traits
 
 
-_known_roles: dict[Any, tuple[tuple[str, str], ...]] = {}  # asked for at every op of every pass
+_known_fields: dict[Any, dict[str, tuple[str, ...]]] = {}  # asked for at every op of every pass
+_known_roles: dict[Any, tuple[tuple[str, str], ...]] = {}
 
 
 def _roles(op_type: type[Op]) -> tuple[tuple[str, str], ...]:
@@ -150,6 +152,17 @@ def _roles(op_type: type[Op]) -> tuple[tuple[str, str], ...]:
         roles = tuple((f.name, f.metadata["role"]) for f in declared if "role" in f.metadata)
         _known_roles[op_type] = roles
     return roles
+
+
+def _declared(op_type: type[Op], role: str) -> tuple[str, ...]:
+    """Names of the fields declared with `role`."""
+    known = _known_fields.get(op_type)
+    if known is None:
+        known = {}
+        for name, declared in _roles(op_type):
+            known[declared] = (*known.get(declared, ()), name)
+        _known_fields[op_type] = known
+    return known.get(role, ())
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lazyblock as lb
-from lazyblock.backend.cache import _decode, _encode
+from lazyblock.backend import cache
 from lazyblock.backend.compile import compile_program
 from lazyblock.backend.kernel import CompiledKernel
 from lazyblock.backend.llvm.emulated import EmulatedEmitter
@@ -115,9 +115,13 @@ def test_too_large_clusters_are_refused(arch, num_ctas, most):
         emit_nvptx(program, cuda_target(arch))
 
 
-def test_the_disk_cache_keeps_the_size_of_the_cluster():
+def test_the_disk_cache_keeps_the_size_of_the_cluster(tmp_path):
     kernel = CompiledKernel("k", TARGET, "key", b"image", {}, 128, 64, 4)
-    assert _decode("key", _encode("key", kernel)) == kernel
+    with lb.config.scope(cache=True, cache_dir=str(tmp_path)):
+        cache.find_or_compile("key", lambda: kernel)
+        cache.clear_memory()
+        found = cache.find_or_compile("key", lambda: pytest.fail("not on the disk"))
+    assert found == kernel and found.num_ctas == 4
 
 
 # --- seeded faults -------------------------------------------------------------------------------
@@ -141,6 +145,12 @@ def test_a_dropped_cluster_barrier_is_caught(monkeypatch):
 def test_a_cta_barrier_does_not_order_the_cluster(monkeypatch):
     monkeypatch.setattr(EmulatedEmitter, "cluster_barrier", EmulatedEmitter.barrier)
     fail(CASES["row_softmax"], r"race: |nobody wrote")
+
+
+@pytest.mark.parametrize("replacement", [lambda self: None, EmulatedEmitter.barrier])
+def test_global_memory_that_no_cluster_barrier_orders_is_a_race(monkeypatch, replacement):
+    monkeypatch.setattr(EmulatedEmitter, "cluster_barrier", replacement)
+    fail(CASES["in_place_reverse"], r"race: .* of a buffer of 1024 bytes, no barrier after thread")
 
 
 def test_writing_before_the_others_have_started_is_caught(monkeypatch):
@@ -167,11 +177,12 @@ def test_writing_behind_another_ctas_memory_is_out_of_bounds(monkeypatch):
 def test_a_cluster_barrier_that_a_cta_skips_is_divergent(monkeypatch):
     wait = EmulatedEmitter.cluster_barrier
 
-    def first_cta_waits(emitter):
+    def first_cta_waits_again(emitter):
+        wait(emitter)
         with emitter.when(emitter.is_first_replica(0, 0b110)):  # two warps in each CTA
             wait(emitter)
 
-    monkeypatch.setattr(EmulatedEmitter, "cluster_barrier", first_cta_waits)
+    monkeypatch.setattr(EmulatedEmitter, "cluster_barrier", first_cta_waits_again)
     fail(
         in_place_reverse(256, 2), "divergent threads: it has ended while thread 0 waits at cluster"
     )

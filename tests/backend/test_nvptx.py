@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from lazyblock.backend.llvm.nvptx import emit_nvptx
+from lazyblock.backend.llvm.nvptx_thread import GLOBAL_POINTER, ThreadEmitter
+from lazyblock.backend.llvm.ptx import to_ptx
 from lazyblock.errors import OutOfResourcesError, UnsupportedError
 from lazyblock.target import cuda_target
 from lazyblock.tiler.builder import Builder
@@ -187,3 +189,23 @@ def test_an_exchange_of_more_than_48_kib_runs():
     data, moved, flat, *_ = expect(case, emulate)
     np.testing.assert_array_equal(moved.reshape(128, 128), data.T)
     np.testing.assert_array_equal(flat.reshape(128, 128), data.T)
+
+
+# --- functions of a warp -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+def test_shuffles_votes_and_atomics_are_single_instructions(arch):
+    emitter = ThreadEmitter()
+    emitter.start(32, 1)
+    value = emitter.ask("thread_index")
+    for kind in ("xor", "up", "down", "idx"):
+        value = emitter.shuffle(kind, int32, value, "3")
+    votes = emitter.ballot(emitter.value(f"icmp slt i32 {value}, 7"))
+    emitter.atomic("add", int32, f"{GLOBAL_POINTER} %p0", votes)
+    emitter.finish()
+    frame = emitter.kernel("k", [f"{GLOBAL_POINTER} %p0"], 32)
+    ptx = to_ptx(frame + emitter.surroundings(), cuda_target(arch))
+    wanted = ["shfl.sync.bfly", "shfl.sync.up", "shfl.sync.down", "shfl.sync.idx"]
+    for instruction in (*wanted, "vote.sync.ballot", ".global.add.u32"):
+        assert ptx.count(instruction) == 1, instruction

@@ -50,5 +50,5 @@ def test_scans_wait_only_where_warps_share_a_row():
     assert count_barriers(scan_axis((128, 8), 0, num_warps=1)) == 0
 
 
-def test_a_loop_with_a_scan_waits_once_more_per_iteration():
-    assert count_barriers(carried_scan()) == 3  # for the scan, for the sum, before the next
+def test_a_loop_with_a_scan_waits_once_per_exchange():
+    assert count_barriers(carried_scan()) == 2  # the wait for the sum also parts scan from scan

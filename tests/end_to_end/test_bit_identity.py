@@ -15,6 +15,7 @@ from tests.helpers.arrays import assert_equal_values
 BINARY = [operator.add, operator.sub, operator.mul, operator.truediv]
 COMPARISONS = [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge]
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)]
+ALL_DEVICES = [*DEVICES, "emulated:sm_90a"]  # for what is small
 SIZES = st.sampled_from([1, 3, 8, 17, 64, 130])
 
 
@@ -73,7 +74,7 @@ def test_arithmetic_and_comparisons(device, pair, function):
     assert_same_bits(device, function, *pair)
 
 
-@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("device", ALL_DEVICES)
 @pytest.mark.parametrize("dtype", dtypes.FLOATING, ids=str)
 def test_sqrt(device, dtype):
     @settings(max_examples=20)
@@ -95,7 +96,7 @@ def is_defined(host, dtype):
     return (wide > float(info.min) - 1) & (wide < float(info.max)) & np.isfinite(wide)
 
 
-@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("device", ALL_DEVICES)
 @pytest.mark.parametrize("source", dtypes.SUPPORTED, ids=str)
 @pytest.mark.parametrize("target", dtypes.SUPPORTED, ids=str)
 def test_casts(device, source, target):

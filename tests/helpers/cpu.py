@@ -12,13 +12,13 @@ from lazyblock.tiler.types import to_numpy
 from lazyblock.tiler.verify import verify_program
 
 
-def load_on_cpu(program, target=None):
+def load_on_cpu(program, target=None, level=3):
     """Compile and load a program; gives its LLVM text and the kernel."""
     verify_program(program)
     device = CpuDevice()
     target = target or device.target
     text = emit_host(program, target)
-    image, _ = to_object(text, target)
+    image, _ = to_object(text, target, level)
     return text, device.load(image, program.name, 1, 0)
 
 
@@ -33,9 +33,9 @@ def pack_slots(program, arguments):
     return slots + bytes(24)
 
 
-def run_on_cpu(program, arguments, grid=(1, 1, 1), work=0, target=None):
+def run_on_cpu(program, arguments, grid=(1, 1, 1), work=0, target=None, level=3):
     """Run a program on arrays (updated in place) and numbers."""
-    _, kernel = load_on_cpu(program, target)
+    _, kernel = load_on_cpu(program, target, level)
     CpuDevice().launch(kernel, grid, pack_slots(program, arguments), work)
 
 

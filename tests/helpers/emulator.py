@@ -1,4 +1,4 @@
-"""Block programs run on an emulated GPU."""
+"""Block programs run on a device: an emulated GPU, or the CPU."""
 
 import numpy as np
 
@@ -10,7 +10,12 @@ from lazyblock.tiler.types import to_numpy
 
 def emulate(program, arguments, grid=(1, 1, 1), arch="sm_90a", compile=compile_block_program):
     """Run every instance of `grid`; arrays are updated in place."""
-    device = get_device(f"emulated:{arch}")
+    return run_on(f"emulated:{arch}", program, arguments, grid, compile)
+
+
+def run_on(name, program, arguments, grid=(1, 1, 1), compile=compile_block_program):
+    """Run every instance of `grid` on the device called `name`; arrays are updated in place."""
+    device = get_device(name)
     kernel = compile(program, device.target)
     frame = kernel.num_threads, kernel.shared_bytes, kernel.num_ctas
     loaded = device.load(kernel.image, kernel.name, *frame)

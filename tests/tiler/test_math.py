@@ -20,8 +20,9 @@ from lazyblock.tiler.ops.arith import MATH_FUNCTIONS
 from lazyblock.tiler.passes.eliminate_common import eliminate_common
 from lazyblock.tiler.passes.expand_math import expand_math
 from lazyblock.tiler.types import PointerType, float32, float64, int32, to_numpy
-from tests.helpers.cpu import assert_same_as_interpreter, assert_same_bits, run_on_cpu
+from tests.helpers.cpu import assert_same_bits, run_on_cpu
 from tests.helpers.ptxas import assemble
+from tests.helpers.targets import assert_same_as_interpreter
 
 BLOCK = 256
 FORMATS = [float32, float64]
@@ -195,7 +196,7 @@ def test_every_function_has_an_expansion():
 
 @pytest.mark.parametrize("element", FORMATS, ids=str)
 @pytest.mark.parametrize("name", NAMES)
-def test_interpreter_and_cpu_agree_bit_for_bit(name, element):
+def test_interpreter_and_targets_agree_bit_for_bit(name, element):
     arguments = [argument[:100] for argument in draw(name, to_numpy(element), 100, seed=2)]
     special = np.array([*COMMON, TINIEST[element]], to_numpy(element))
     arguments = [np.concatenate([argument, special]) for argument in arguments]

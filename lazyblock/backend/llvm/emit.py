@@ -139,7 +139,8 @@ class Emitter:
 
     def declare(self, signature: str) -> None:
         """Declare an external function once: "float @llvm.fabs.f32(float)"."""
-        self._declarations.setdefault(signature.split("(")[0], f"declare {signature}")
+        name = signature.partition("@")[2].partition("(")[0]
+        self._declarations.setdefault(name, f"declare {signature}")
 
     def has_helper(self, name: str) -> bool:
         return name in self._helpers

@@ -2,63 +2,46 @@
 
 Comes in: the program and target that `emit_nvptx` takes. Goes out: the same code, made by the same
 rules, in which every thread is a coroutine (LLVM's, split by its own passes): it suspends where
-threads meet, at barriers and shuffles, and every memory access asks first whether it may. The
-module's one entry runs a list of threads up to their next meeting; the device decides who goes on.
-Device and code share a *context*: an array of 8-byte fields, numbered by CONTEXT.
+threads meet, at barriers, shuffles and votes, and every memory access asks first whether it may.
+The module's one entry starts a thread; the shared support (emulated_support) runs it from meeting
+to meeting, and the device decides who goes on.
+
+To emulate another function of the hardware: one that only this thread takes part in gets a function
+of its name in the support (KERNEL_FUNCTIONS); one in which threads exchange something publishes it,
+meets, and then asks a support function for what the others published (`exchange`, `ballot`); one
+that touches memory calls `_check` first and then does on the host what the hardware does
+(`atomic`). An intrinsic that common code calls by its LLVM name is a row of _REPLACEMENTS.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import enum
-from collections.abc import Mapping, Sequence
-from string import Template
+from collections.abc import Sequence
 
 from lazyblock.backend.llvm.emit import Typed
+from lazyblock.backend.llvm.emulated_support import SITE_BITS, Access
 from lazyblock.backend.llvm.nvptx import NvptxKernel, emit_nvptx, parameter_type
 from lazyblock.backend.llvm.nvptx_thread import CLUSTER_POINTER, SHARED_POINTER, ThreadEmitter
 from lazyblock.backend.llvm.rules import APPROXIMATE_INTRINSICS
 from lazyblock.backend.llvm.types import element_nbytes
+from lazyblock.errors import UnsupportedError
 from lazyblock.source import UNKNOWN
 from lazyblock.target import Target
 from lazyblock.tiler.ir import Op, Program
 from lazyblock.tiler.printer import Names, name_values, print_op
-from lazyblock.tiler.types import Element
+from lazyblock.tiler.types import Element, ScalarType
 
-EMULATED_LEVEL = 1  # of LLVM's optimiser; the least that splits coroutines
-MOST_THREADS = 8192  # moments in shared memory are numbered: epoch * MOST_THREADS + thread
+EMULATED_LEVEL = 0  # of LLVM's optimiser: compiling takes longer than running
+SITES = "lazyblock.sites"  # the symbol of the places that checks and meetings name, one a line
+SHARED = "smem"  # the symbol of shared memory: of all CTAs of a cluster, one behind the other
 SHARED_GAP = 256  # bytes behind the shared memory of a CTA that nobody may touch
-
-CONTEXT = (
-    *("handles", "waiting", "published", "received"),  # arrays with one entry per thread
-    "cta_threads",
-    *("program_x", "program_y", "program_z", "num_x", "num_y", "num_z"),
-    *("ranges", "num_ranges"),  # pairs of addresses: the global memory that may be accessed
-    *("shadow", "shared_bytes"),  # per shared byte: moment and site of a write and of two reads
-    *("shared_stride", "cluster_bytes"),  # from one CTA's shared memory to the next one's; of all
-    *("program_start", "epochs", "cluster_start"),  # moments: start of the program instance,
-    "is_started",  # last barrier of each CTA and of the cluster; whether all CTAs are known to run
-    *("fault", "thread", "address", "nbytes", "site", "other", "other_site"),  # what went wrong
-)
-SHADOW_FIELDS = 6
-
-
-class Fault(enum.IntEnum):
-    """What an access can do wrong; the values stand in the module's text."""
-
-    MISALIGNED = 1
-    GLOBAL_BOUNDS = 2
-    SHARED_BOUNDS = 3
-    UNWRITTEN = 4
-    RACE = 5
-    UNSTARTED = 6
 
 
 def emit_emulated(program: Program, target: Target) -> NvptxKernel:
     """Emit `program` as `emit_nvptx` does, for the host. Raises: what `emit_nvptx` raises."""
     emitter = EmulatedEmitter(program)
     kernel = emit_nvptx(program, target, emitter)
-    parts = [_GLOBALS, _TO_BFLOAT, kernel.llvm, _entry(program, kernel)]
+    parts = [kernel.llvm, emitter.sites(), _entry(program, kernel)]
     return dataclasses.replace(kernel, llvm="\n".join(parts))
 
 
@@ -66,10 +49,16 @@ class EmulatedEmitter(ThreadEmitter):
     """Writes the code of one thread as a coroutine that asks before it touches memory."""
 
     def __init__(self, program: Program) -> None:
-        super().__init__(_FUNCTIONS)
+        super().__init__()
         self._names = name_values(program)
-        self._sites: dict[str, str] = {}
+        self._sites: dict[str, int] = {}
         self._meetings = 0
+
+    def sites(self) -> str:
+        """The definition of SITES, for site number 1 and so on."""
+        data = "\n".join(self._sites).encode() + b"\0"
+        escaped = "".join(f"\\{byte:02X}" for byte in data)
+        return f'@{SITES} = constant [{len(data)} x i8] c"{escaped}"\n'
 
     # --- the frame -------------------------------------------------------------------------------
 
@@ -96,13 +85,13 @@ class EmulatedEmitter(ThreadEmitter):
 
     def shared_array(self, nbytes: int, align: int) -> str:
         size = self.num_ctas * (nbytes + SHARED_GAP)
-        return f"@smem = addrspace(3) global [{size} x i8] zeroinitializer, align {align}\n"
+        return f"@{SHARED} = addrspace(3) global [{size} x i8] zeroinitializer, align {align}\n"
+
+    def _use(self, name: str) -> str:
+        return f"lazyblock.{name}"  # the support has it
 
     def call(self, result: str, function: str, *arguments: Typed, attributes: str = "") -> str:
         if function in _REPLACEMENTS:
-            self._use("flush")
-            for declaration in _APPROXIMATION_DECLARATIONS:
-                self.declare(declaration)
             function = self._use(_REPLACEMENTS[function])
         return super().call(result, function, *arguments, attributes=attributes)
 
@@ -120,16 +109,22 @@ class EmulatedEmitter(ThreadEmitter):
     def await_start(self) -> None:
         self._meet("cluster start")
 
-    def exchange(self, word: str, mask: int | str) -> str:
+    def exchange(self, kind: str, word: str, lane: int | str) -> str:
         self.call("void", self._use("publish"), ("i32", word))
         self._meet("shuffle")
-        return self.call("i32", self._use("receive"), ("i32", str(mask)))
+        return self.call("i32", self._use(f"shuffle_{kind}"), ("i32", str(lane)))
+
+    def ballot(self, condition: str) -> str:
+        word = self._convert("zext", "i1", condition, "i32")
+        self.call("void", self._use("publish"), ("i32", word))
+        self._meet("vote")
+        return self.ask("ballot")
 
     def _meet(self, kind: str) -> None:
         """Suspend the thread; everyone it waits for must come to this very place."""
         self._meetings += 1
         site = self._site(f"{kind} {self._meetings} in")
-        self.call("void", self._use("arrive"), ("ptr", site))
+        self.call("void", self._use("arrive"), ("i64", site))
         state = self.value("call i8 @llvm.coro.suspend(token none, i1 false)")
         resumed = self.fresh_label("resumed")
         targets = f"[ i8 0, label %{resumed} i8 1, label %destroyed ]"
@@ -139,44 +134,44 @@ class EmulatedEmitter(ThreadEmitter):
     # --- memory ----------------------------------------------------------------------------------
 
     def load_vector(self, element: Element, width: int, address: str, align: int) -> list[str]:
-        self._check("read", element, width, address, align)
+        self._check(Access.READ, element_nbytes(element) * width, address, align)
         return super().load_vector(element, width, address, align)
 
     def store_vector(
         self, element: Element, values: Sequence[str], address: str, align: int
     ) -> None:
-        self._check("write", element, len(values), address, align)
+        self._check(Access.WRITE, element_nbytes(element) * len(values), address, align)
         super().store_vector(element, values, address, align)
 
-    def _check(self, verb: str, element: Element, width: int, address: str, align: int) -> None:
+    def atomic(
+        self, kind: str, element: ScalarType, address: str, value: str, ordering: str = "monotonic"
+    ) -> str:
+        nbytes = element_nbytes(element)
+        self._check(Access.ATOMIC, nbytes, address, nbytes)
+        return super().atomic(kind, element, address, value, ordering)
+
+    def _check(self, access: Access, nbytes: int, address: str, align: int) -> None:
         """End the thread where the access is not allowed."""
         type, _, pointer = address.rpartition(" ")
         space = {SHARED_POINTER: "shared", CLUSTER_POINTER: "cluster"}.get(type, "global")
-        if space != "global":
-            for name in ("shared_base", "check_bytes"):
-                self._use(name)
+        numbers = (str(nbytes), str(align), str(int(access)), self._site(access.name.lower()))
         is_allowed = self.call(
             "i1",
             self._use(f"check_{space}"),
             (type, pointer),
-            ("i64", str(element_nbytes(element) * width)),
-            ("i64", str(align)),
-            ("i1", str(verb == "write").lower()),
-            ("ptr", self._site(verb)),
+            *(("i64", number) for number in numbers),
         )
         allowed = self.fresh_label("allowed")
         self.branch_if(is_allowed, allowed, "finished")
         self.begin(allowed)
 
     def _site(self, action: str) -> str:
-        """A string constant that says what happens where."""
+        """The number of what happens where."""
         text = f"{action} {_describe(self.op, self._names)}" if self.op else action
-        if text not in self._sites:
-            name = self._sites[text] = f"@lazyblock.site.{len(self._sites)}"
-            data = text.encode() + b"\0"
-            escaped = "".join(f"\\{byte:02X}" for byte in data)
-            self.add_helper(name, f'{name} = private constant [{len(data)} x i8] c"{escaped}"')
-        return self._sites[text]
+        number = self._sites.setdefault(text, len(self._sites) + 1)
+        if number >> SITE_BITS:
+            raise UnsupportedError("a program with this many accesses is too long to emulate.")
+        return str(number)
 
 
 def _describe(op: Op, names: Names) -> str:
@@ -192,23 +187,20 @@ def _thread_name(name: str) -> str:
 
 
 def _entry(program: Program, kernel: NvptxKernel) -> str:
-    """The function `(slots, context, threads, count)` that runs or, without slots, ends threads."""
-    loads, arguments = [], []
+    """The function that starts a thread with the arguments in slots; gives its handle."""
+    lines, arguments = [], []
     for number, parameter in enumerate(program.parameters):
         type = parameter_type(parameter.value.type.element)
-        loads.append(f"  %place{number} = getelementptr i64, ptr %slots, i64 {number}")
-        loads.append(f"  %p{number} = load {type}, ptr %place{number}")
+        lines.append(f"  %place{number} = getelementptr i64, ptr %slots, i64 {number}")
+        lines.append(f"  %p{number} = load {type}, ptr %place{number}")
         arguments.append(f"{type} %p{number}")
-    call = f"@{_thread_name(kernel.name)}({', '.join(arguments)})"
-    return _ENTRY.substitute(_NUMBERS, name=kernel.name, loads="\n".join(loads), call=call)
+    lines.append(f"  %handle = call ptr @{_thread_name(kernel.name)}({', '.join(arguments)})")
+    body = "\n".join(lines)
+    return f"define ptr @{kernel.name}(ptr %slots) {{\n{body}\n  ret ptr %handle\n}}\n"
 
 
 # --- the text around -----------------------------------------------------------------------------
 
-_NUMBERS: Mapping[str, int] = {
-    **{name: number for number, name in enumerate(CONTEXT)},
-    **{fault.name.lower(): fault.value for fault in Fault},
-}
 _COROUTINE_DECLARATIONS = (
     "token @llvm.coro.id(i32, ptr, ptr, ptr)",
     "i64 @llvm.coro.size.i64()",
@@ -216,9 +208,6 @@ _COROUTINE_DECLARATIONS = (
     "i8 @llvm.coro.suspend(token, i1)",
     "ptr @llvm.coro.free(token, ptr)",
     "void @llvm.coro.end(ptr, i1, token)",
-    "void @llvm.coro.resume(ptr)",
-    "void @llvm.coro.destroy(ptr)",
-    "i1 @llvm.coro.done(ptr)",
     "ptr @malloc(i64)",
     "void @free(ptr)",
 )
@@ -244,415 +233,5 @@ _EPILOGUE = {
     ),
 }
 
-_GLOBALS = Template("""\
-@lazyblock.context = global ptr null
-@lazyblock.thread = global i64 0
-define internal i64 @lazyblock.get(i64 %field) alwaysinline {
-  %context = load ptr, ptr @lazyblock.context
-  %place = getelementptr i64, ptr %context, i64 %field
-  %value = load i64, ptr %place
-  ret i64 %value
-}
-define internal void @lazyblock.set(i64 %field, i64 %value) alwaysinline {
-  %context = load ptr, ptr @lazyblock.context
-  %place = getelementptr i64, ptr %context, i64 %field
-  store i64 %value, ptr %place
-  ret void
-}
-define internal ptr @lazyblock.entry(i64 %field, i64 %number) alwaysinline {
-  %address = call i64 @lazyblock.get(i64 %field)
-  %array = inttoptr i64 %address to ptr
-  %place = getelementptr i64, ptr %array, i64 %number
-  ret ptr %place
-}
-define internal i64 @lazyblock.own_cta() alwaysinline {
-  %thread = load i64, ptr @lazyblock.thread
-  %size = call i64 @lazyblock.get(i64 $cta_threads)
-  %number = udiv i64 %thread, %size
-  ret i64 %number
-}
-""").substitute(_NUMBERS)
-
-# LLVM calls this to round to bfloat16 where the host has no instruction for it
-_TO_BFLOAT = """\
-define bfloat @__truncsfbf2(float %value) {
-  %bits = bitcast float %value to i32
-  %high = lshr i32 %bits, 16
-  %odd = and i32 %high, 1
-  %bias = add i32 %odd, 32767
-  %biased = add i32 %bits, %bias
-  %rounded = lshr i32 %biased, 16
-  %quiet = or i32 %high, 64
-  %is.nan = fcmp uno float %value, 0.0
-  %chosen = select i1 %is.nan, i32 %quiet, i32 %rounded
-  %narrow = trunc i32 %chosen to i16
-  %result = bitcast i16 %narrow to bfloat
-  ret bfloat %result
-}
-"""
-
-_ENTRY = Template("""\
-define void @$name(ptr %slots, ptr %context, ptr %threads, i64 %count) {
-entry:
-  store ptr %context, ptr @lazyblock.context
-  %is.end = icmp eq ptr %slots, null
-  br label %loop
-loop:
-  %number = phi i64 [ 0, %entry ], [ %following, %next ]
-  %listed = getelementptr i64, ptr %threads, i64 %number
-  %thread = load i64, ptr %listed
-  store i64 %thread, ptr @lazyblock.thread
-  %kept = call ptr @lazyblock.entry(i64 $handles, i64 %thread)
-  %handle = load ptr, ptr %kept
-  %is.new = icmp eq ptr %handle, null
-  br i1 %is.end, label %end, label %run
-end:
-  br i1 %is.new, label %next, label %destroy
-run:
-  br i1 %is.new, label %start, label %resume
-start:
-$loads
-  %begun = call ptr $call
-  store ptr %begun, ptr %kept
-  br label %ran
-resume:
-  call void @llvm.coro.resume(ptr %handle)
-  br label %ran
-ran:
-  %current = load ptr, ptr %kept
-  %is.done = call i1 @llvm.coro.done(ptr %current)
-  br i1 %is.done, label %done, label %next
-done:
-  %waiting = call ptr @lazyblock.entry(i64 $waiting, i64 %thread)
-  store i64 0, ptr %waiting
-  br label %destroy
-destroy:
-  %old = load ptr, ptr %kept
-  call void @llvm.coro.destroy(ptr %old)
-  store ptr null, ptr %kept
-  br label %next
-next:
-  %following = add i64 %number, 1
-  %is.more = icmp ult i64 %following, %count
-  %fault = call i64 @lazyblock.get(i64 $fault)
-  %is.right = icmp eq i64 %fault, 0
-  %is.on = and i1 %is.more, %is.right
-  br i1 %is.on, label %loop, label %stop
-stop:
-  ret void
-}
-define internal void @lazyblock.report(i64 %fault, i64 %address, i64 %nbytes, ptr %site) noinline {
-  call void @lazyblock.set(i64 $fault, i64 %fault)
-  call void @lazyblock.set(i64 $address, i64 %address)
-  call void @lazyblock.set(i64 $nbytes, i64 %nbytes)
-  %place = ptrtoint ptr %site to i64
-  call void @lazyblock.set(i64 $site, i64 %place)
-  %thread = load i64, ptr @lazyblock.thread
-  call void @lazyblock.set(i64 $thread, i64 %thread)
-  ret void
-}
-""")
-
-_FIELD = """\
-define internal i32 @lazyblock.{name}() alwaysinline {{
-  %value = call i64 @lazyblock.get(i64 {number})
-  %narrow = trunc i64 %value to i32
-  ret i32 %narrow
-}}
-"""
-_PLACE = Template("""\
-define internal i32 @lazyblock.$name() alwaysinline {
-  %thread = load i64, ptr @lazyblock.thread
-  %cta.threads = call i64 @lazyblock.get(i64 $cta_threads)
-  %number = $opcode i64 %thread, %cta.threads
-  %narrow = trunc i64 %number to i32
-  ret i32 %narrow
-}
-""")
-_ARRIVE = Template("""\
-define internal void @lazyblock.arrive(ptr %site) alwaysinline {
-  %thread = load i64, ptr @lazyblock.thread
-  %place = call ptr @lazyblock.entry(i64 $waiting, i64 %thread)
-  store ptr %site, ptr %place
-  ret void
-}
-""")
-_PUBLISH = Template("""\
-define internal void @lazyblock.publish(i32 %value) alwaysinline {
-  %thread = load i64, ptr @lazyblock.thread
-  %place = call ptr @lazyblock.entry(i64 $published, i64 %thread)
-  store i32 %value, ptr %place
-  ret void
-}
-""")
-_RECEIVE = Template("""\
-define internal i32 @lazyblock.receive(i32 %mask) alwaysinline {
-  %wide = zext i32 %mask to i64
-  %thread = load i64, ptr @lazyblock.thread
-  %partner = xor i64 %thread, %wide
-  %place = call ptr @lazyblock.entry(i64 $received, i64 %partner)
-  %value = load i32, ptr %place
-  ret i32 %value
-}
-""")
-# the memory of the CTAs lies one behind the other
-_SHARED_BASE = Template("""\
-define internal ptr addrspace(3) @lazyblock.shared_base() alwaysinline {
-  %wide = call i64 @lazyblock.own_cta()
-  %stride = call i64 @lazyblock.get(i64 $shared_stride)
-  %offset = mul i64 %stride, %wide
-  %base = getelementptr i8, ptr addrspace(3) @smem, i64 %offset
-  ret ptr addrspace(3) %base
-}
-""")
-_MAP_SHARED = Template("""\
-define internal ptr addrspace(7) @lazyblock.map_shared(
-    ptr addrspace(3) %pointer, i32 %rank) alwaysinline {
-  %own = call i64 @lazyblock.own_cta()
-  %wide = zext i32 %rank to i64
-  %ctas = sub i64 %wide, %own
-  %stride = call i64 @lazyblock.get(i64 $shared_stride)
-  %offset = mul i64 %stride, %ctas
-  %address = ptrtoint ptr addrspace(3) %pointer to i64
-  %moved = add i64 %address, %offset
-  %place = inttoptr i64 %moved to ptr addrspace(7)
-  ret ptr addrspace(7) %place
-}
-""")
-# approximate functions: near enough for what corrects them, and they do flush subnormals
-_FLUSH = """\
-define internal float @lazyblock.flush(float %value) alwaysinline {
-  %size = call float @llvm.fabs.f32(float %value)
-  %is.subnormal = fcmp olt float %size, 0x3810000000000000
-  %zero = call float @llvm.copysign.f32(float 0.0, float %value)
-  %result = select i1 %is.subnormal, float %zero, float %value
-  ret float %result
-}
-"""
-_APPROXIMATION = """\
-define internal float @lazyblock.{name}(float %value) alwaysinline {{
-  %flushed = call float @lazyblock.flush(float %value)
-  {steps}
-  %result = call float @lazyblock.flush(float %exact)
-  ret float %result
-}}
-"""
-_APPROXIMATIONS = {
-    "exp2": "%exact = call float @llvm.exp2.f32(float %flushed)",
-    "log2": "%exact = call float @llvm.log2.f32(float %flushed)",
-    "reciprocal": "%exact = fdiv float 1.0, %flushed",
-    "rsqrt": "%root = call float @llvm.sqrt.f32(float %flushed)\n  %exact = fdiv float 1.0, %root",
-    "sqrt": "%exact = call float @llvm.sqrt.f32(float %flushed)",
-}
-_APPROXIMATION_DECLARATIONS = (
-    *(f"float @llvm.{name}.f32(float)" for name in ("fabs", "exp2", "log2", "sqrt")),
-    "float @llvm.copysign.f32(float, float)",
-)
-
-# the address must be aligned and all bytes lie in one range
-_CHECK_GLOBAL = Template("""\
-define internal i1 @lazyblock.check_global(
-    ptr addrspace(1) %pointer, i64 %nbytes, i64 %align, i1 %is.write, ptr %site) noinline {
-entry:
-  %address = ptrtoint ptr addrspace(1) %pointer to i64
-  %mask = sub i64 %align, 1
-  %low = and i64 %address, %mask
-  %is.aligned = icmp eq i64 %low, 0
-  %count = call i64 @lazyblock.get(i64 $num_ranges)
-  br i1 %is.aligned, label %loop, label %wrong
-loop:
-  %number = phi i64 [ 0, %entry ], [ %following, %look ]
-  %is.more = icmp ult i64 %number, %count
-  br i1 %is.more, label %look, label %wrong
-look:
-  %index = shl i64 %number, 1
-  %first.place = call ptr @lazyblock.entry(i64 $ranges, i64 %index)
-  %end.place = getelementptr i64, ptr %first.place, i64 1
-  %first = load i64, ptr %first.place
-  %end = load i64, ptr %end.place
-  %stop = add i64 %address, %nbytes
-  %is.above = icmp uge i64 %address, %first
-  %is.below = icmp ule i64 %stop, %end
-  %is.inside = and i1 %is.above, %is.below
-  %following = add i64 %number, 1
-  br i1 %is.inside, label %right, label %loop
-wrong:
-  %fault = phi i64 [ $misaligned, %entry ], [ $global_bounds, %loop ]
-  call void @lazyblock.report(i64 %fault, i64 %address, i64 %nbytes, ptr %site)
-  ret i1 false
-right:
-  ret i1 true
-}
-""")
-
-# the same for shared memory; then every byte is checked against what was done to it before
-_CHECK_SHARED = """\
-define internal i1 @lazyblock.check_shared(
-    ptr addrspace(3) %pointer, i64 %nbytes, i64 %align, i1 %is.write, ptr %site) noinline {
-  %address = ptrtoint ptr addrspace(3) %pointer to i64
-  %own = call ptr addrspace(3) @lazyblock.shared_base()
-  %base = ptrtoint ptr addrspace(3) %own to i64
-  %is.right = call i1 @lazyblock.check_bytes(
-      i64 %address, i64 %base, i64 %nbytes, i64 %align, i1 %is.write, ptr %site)
-  ret i1 %is.right
-}
-"""
-# other CTAs' memory: the base is that of the CTA that the address lies in, which must be running
-_CHECK_CLUSTER = Template("""\
-define internal i1 @lazyblock.check_cluster(
-    ptr addrspace(7) %pointer, i64 %nbytes, i64 %align, i1 %is.write, ptr %site) noinline {
-  %address = ptrtoint ptr addrspace(7) %pointer to i64
-  %is.started = call i64 @lazyblock.get(i64 $is_started)
-  %is.early = icmp eq i64 %is.started, 0
-  br i1 %is.early, label %wrong, label %check
-check:
-  %start = ptrtoint ptr addrspace(3) @smem to i64
-  %offset = sub i64 %address, %start
-  %stride = call i64 @lazyblock.get(i64 $shared_stride)
-  %total = call i64 @lazyblock.get(i64 $cluster_bytes)
-  %is.inside = icmp ult i64 %offset, %total
-  %inside = urem i64 %offset, %stride
-  %from.start = select i1 %is.inside, i64 %inside, i64 %stride
-  %base = sub i64 %address, %from.start
-  %is.right = call i1 @lazyblock.check_bytes(
-      i64 %address, i64 %base, i64 %nbytes, i64 %align, i1 %is.write, ptr %site)
-  ret i1 %is.right
-wrong:
-  call void @lazyblock.report(i64 $unstarted, i64 %address, i64 %nbytes, ptr %site)
-  ret i1 false
-}
-""")
-_CHECK_BYTES = Template("""\
-define internal i1 @lazyblock.check_bytes(
-    i64 %address, i64 %base, i64 %nbytes, i64 %align, i1 %is.write, ptr %site) noinline {
-entry:
-  %first = sub i64 %address, %base
-  %end = add i64 %first, %nbytes
-  %mask = sub i64 %align, 1
-  %low = and i64 %address, %mask
-  %is.aligned = icmp eq i64 %low, 0
-  br i1 %is.aligned, label %measure, label %wrong
-measure:
-  %size = call i64 @lazyblock.get(i64 $shared_bytes)
-  %is.above = icmp sge i64 %first, 0
-  %is.below = icmp sle i64 %end, %size
-  %is.inside = and i1 %is.above, %is.below
-  %start = ptrtoint ptr addrspace(3) @smem to i64
-  %first.byte = sub i64 %address, %start
-  %end.byte = add i64 %first.byte, %nbytes
-  br i1 %is.inside, label %loop, label %wrong
-loop:
-  %byte = phi i64 [ %first.byte, %measure ], [ %following, %touch ]
-  %is.more = icmp slt i64 %byte, %end.byte
-  br i1 %is.more, label %touch, label %right
-touch:
-  %found = call i64 @lazyblock.touch(i64 %byte, i1 %is.write, ptr %site)
-  %following = add i64 %byte, 1
-  %is.fine = icmp eq i64 %found, 0
-  br i1 %is.fine, label %loop, label %wrong
-wrong:
-  %fault = phi i64 [ $misaligned, %entry ], [ $shared_bounds, %measure ], [ %found, %touch ]
-  call void @lazyblock.report(i64 %fault, i64 %first, i64 %nbytes, ptr %site)
-  ret i1 false
-right:
-  ret i1 true
-}
-define internal i64 @lazyblock.touch(i64 %byte, i1 %is.write, ptr %site) {
-entry:
-  %index = mul i64 %byte, $shadow_fields
-  %writer = call ptr @lazyblock.entry(i64 $shadow, i64 %index)
-  %reader = getelementptr i64, ptr %writer, i64 2
-  %second = getelementptr i64, ptr %writer, i64 4
-  %cta = call i64 @lazyblock.own_cta()
-  %epoch = call ptr @lazyblock.entry(i64 $epochs, i64 %cta)
-  %start = load i64, ptr %epoch
-  %thread = load i64, ptr @lazyblock.thread
-  %now = add i64 %start, %thread
-  %is.written = call i1 @lazyblock.conflicts(ptr %writer, i64 %start, i64 %now)
-  br i1 %is.written, label %race, label %apart
-apart:
-  br i1 %is.write, label %write, label %read
-write:
-  %is.read = call i1 @lazyblock.conflicts(ptr %reader, i64 %start, i64 %now)
-  %is.read.again = call i1 @lazyblock.conflicts(ptr %second, i64 %start, i64 %now)
-  %is.race = or i1 %is.read, %is.read.again
-  br i1 %is.race, label %race, label %note
-read:
-  %moment = load i64, ptr %writer
-  %program = call i64 @lazyblock.get(i64 $program_start)
-  %is.unwritten = icmp ult i64 %moment, %program
-  br i1 %is.unwritten, label %unwritten, label %choose
-choose:
-  %other = call i1 @lazyblock.conflicts(ptr %reader, i64 %start, i64 %now)
-  %chosen = select i1 %other, ptr %second, ptr %reader
-  br label %note
-note:
-  %record = phi ptr [ %writer, %write ], [ %chosen, %choose ]
-  store i64 %now, ptr %record
-  %record.site = getelementptr i64, ptr %record, i64 1
-  store ptr %site, ptr %record.site
-  br label %right
-right:
-  ret i64 0
-unwritten:
-  ret i64 $unwritten
-race:
-  ret i64 $race
-}
-define internal i1 @lazyblock.conflicts(ptr %record, i64 %start, i64 %now) alwaysinline {
-entry:
-  %moment = load i64, ptr %record
-  %is.recent = icmp uge i64 %moment, %start
-  %cluster.start = call i64 @lazyblock.get(i64 $cluster_start)
-  %is.unordered = icmp uge i64 %moment, %cluster.start
-  %cta.threads = call i64 @lazyblock.get(i64 $cta_threads)
-  %thread = urem i64 %moment, $most_threads
-  %cta = udiv i64 %thread, %cta.threads
-  %own.cta = call i64 @lazyblock.own_cta()
-  %is.near = icmp eq i64 %cta, %own.cta
-  %is.open = select i1 %is.near, i1 %is.recent, i1 %is.unordered
-  %is.other = icmp ne i64 %moment, %now
-  %conflicts = and i1 %is.open, %is.other
-  br i1 %conflicts, label %keep, label %done
-keep:
-  %site.place = getelementptr i64, ptr %record, i64 1
-  %site = load i64, ptr %site.place
-  call void @lazyblock.set(i64 $other, i64 %moment)
-  call void @lazyblock.set(i64 $other_site, i64 %site)
-  br label %done
-done:
-  ret i1 %conflicts
-}
-""")
-
-_REGISTERS = {
-    **{f"program_id.{axis}": f"program_{axis}" for axis in "xyz"},
-    **{f"num_programs.{axis}": f"num_{axis}" for axis in "xyz"},
-    **{f"cluster_id.{axis}": f"program_{axis}" for axis in "xyz"},
-    **{f"num_clusters.{axis}": f"num_{axis}" for axis in "xyz"},
-}
-_FUNCTIONS: Mapping[str, str] = {
-    "lazyblock.thread_index": _PLACE.substitute(_NUMBERS, name="thread_index", opcode="urem"),
-    "lazyblock.cta_rank": _PLACE.substitute(_NUMBERS, name="cta_rank", opcode="udiv"),
-    "lazyblock.shared_base": _SHARED_BASE.substitute(_NUMBERS),
-    "lazyblock.map_shared": _MAP_SHARED.substitute(_NUMBERS),
-    **{
-        f"lazyblock.{name}": _FIELD.format(name=name, number=_NUMBERS[field])
-        for name, field in _REGISTERS.items()
-    },
-    "lazyblock.arrive": _ARRIVE.substitute(_NUMBERS),
-    "lazyblock.publish": _PUBLISH.substitute(_NUMBERS),
-    "lazyblock.receive": _RECEIVE.substitute(_NUMBERS),
-    "lazyblock.check_global": _CHECK_GLOBAL.substitute(_NUMBERS),
-    "lazyblock.check_shared": _CHECK_SHARED,
-    "lazyblock.check_cluster": _CHECK_CLUSTER.substitute(_NUMBERS),
-    "lazyblock.check_bytes": _CHECK_BYTES.substitute(
-        _NUMBERS, shadow_fields=SHADOW_FIELDS, most_threads=MOST_THREADS
-    ),
-    "lazyblock.flush": _FLUSH,
-    **{
-        f"lazyblock.{name}": _APPROXIMATION.format(name=name, steps=steps)
-        for name, steps in _APPROXIMATIONS.items()
-    },
-}
+# near enough for what corrects them
 _REPLACEMENTS = {f"llvm.nvvm.{name}": f for f, name in APPROXIMATE_INTRINSICS.items()}

@@ -87,7 +87,7 @@ def _reduce_lanes(reduction: _Reduction, row: Row) -> Row:
         if not basis[reduction.op.axis]:
             continue
         pairs = zip(reduction.elements, row, strict=True)
-        others = tuple(emitter.shuffle_xor(element, value, 1 << bit) for element, value in pairs)
+        others = tuple(emitter.shuffle("xor", element, value, 1 << bit) for element, value in pairs)
         left, right = row, others
         if not reduction.is_commutative:
             is_lower = emitter.is_first_replica(1 << bit, 0)

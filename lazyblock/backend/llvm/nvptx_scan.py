@@ -182,7 +182,7 @@ def _scan_lanes_of(scan: _Scan, level: _Level, total: Row) -> tuple[_Prefix, Row
     emitter, prefix = scan.emitter, None
     for bit in level.bits:
         pairs = zip(scan.elements, total, strict=True)
-        other = tuple(emitter.shuffle_xor(element, row, 1 << bit) for element, row in pairs)
+        other = tuple(emitter.shuffle("xor", element, row, 1 << bit) for element, row in pairs)
         is_first = _is_first(scan, 1 << bit)
         prefix = _extend(scan, prefix, other, is_first)
         left, right = total, other

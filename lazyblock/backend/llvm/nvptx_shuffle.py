@@ -111,9 +111,9 @@ def emit_shuffles(
         value = sendable[register]
         if any(plan.reads):
             lane = emitter.combine_bits(base, str(offset), False) if offset else base
-            value = emitter.shuffle_xor(element, value, lane)
+            value = emitter.shuffle("xor", element, value, lane)
         elif offset:
-            value = emitter.shuffle_xor(element, value, offset)
+            value = emitter.shuffle("xor", element, value, offset)
         received.append(value)
     num_warp_bits = len(plan.reads) - len(plan.order)
     return _swap(emitter, element, received, (*plan.order, *[0] * num_warp_bits))

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 from lazyblock.backend.llvm.emit import Emitter
 from lazyblock.backend.llvm.layout import LANE_BITS, bit_count
-from lazyblock.backend.llvm.types import llvm_scalar, llvm_type, memory_type
+from lazyblock.backend.llvm.types import element_nbytes, llvm_scalar, llvm_type, memory_type
 from lazyblock.tiler.ir import Op
 from lazyblock.tiler.types import Element, PointerType, ScalarType, int1
 
@@ -30,9 +30,16 @@ define internal i32 @{name}() alwaysinline nounwind {{
 }}
 """
 _SHUFFLE = """\
-declare i32 @llvm.nvvm.shfl.sync.bfly.i32(i32, i32, i32, i32)
-define internal i32 @lazyblock.shuffle_xor(i32 %value, i32 %mask) alwaysinline convergent nounwind {
-  %r = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 -1, i32 %value, i32 %mask, i32 31)
+declare i32 @llvm.nvvm.shfl.sync.{mode}.i32(i32, i32, i32, i32)
+define internal i32 @{name}(i32 %value, i32 %lane) alwaysinline convergent nounwind {{
+  %r = call i32 @llvm.nvvm.shfl.sync.{mode}.i32(i32 -1, i32 %value, i32 %lane, i32 {last})
+  ret i32 %r
+}}
+"""
+_BALLOT = """\
+declare i32 @llvm.nvvm.vote.ballot.sync(i32, i1)
+define internal i32 @lazyblock.ballot(i1 %vote) alwaysinline convergent nounwind {
+  %r = call i32 @llvm.nvvm.vote.ballot.sync(i32 -1, i1 %vote)
   ret i32 %r
 }
 """
@@ -81,12 +88,19 @@ _REGISTERS = {
     **{f"lazyblock.num_clusters.{axis}": f"nclusterid.{axis}" for axis in "xyz"},
     "lazyblock.cta_rank": "cluster.ctarank",
 }
+_SHUFFLES = {"xor": ("bfly", 31), "up": ("up", 0), "down": ("down", 31), "idx": ("idx", 31)}
 THREAD_FUNCTIONS: Mapping[str, str] = {
     **{
         name: _SPECIAL_REGISTER.format(name=name, register=register)
         for name, register in _REGISTERS.items()
     },
-    "lazyblock.shuffle_xor": _SHUFFLE,
+    **{
+        f"lazyblock.shuffle_{kind}": _SHUFFLE.format(
+            name=f"lazyblock.shuffle_{kind}", mode=mode, last=last
+        )
+        for kind, (mode, last) in _SHUFFLES.items()
+    },
+    "lazyblock.ballot": _BALLOT,
     "lazyblock.barrier": _BARRIER,
     "lazyblock.cluster_barrier": _CLUSTER_BARRIER,
     "lazyblock.announce_start": _ANNOUNCE_START,
@@ -110,9 +124,8 @@ def stored_type(element: Element, width: int = 1) -> str:
 class ThreadEmitter(Emitter):
     """An emitter for the code of one thread."""
 
-    def __init__(self, functions: Mapping[str, str] = THREAD_FUNCTIONS) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._functions = functions
         self._thread_index = ""
         self.num_ctas = 1
         self.op: Op | None = None  # what is being emitted
@@ -156,7 +169,7 @@ class ThreadEmitter(Emitter):
     def _use(self, name: str) -> str:
         full_name = f"lazyblock.{name}"
         if not self.has_helper(full_name):
-            self.add_helper(full_name, self._functions[full_name])
+            self.add_helper(full_name, THREAD_FUNCTIONS[full_name])
         return full_name
 
     def ask(self, name: str) -> str:
@@ -218,32 +231,50 @@ class ThreadEmitter(Emitter):
             whole = self.value(text)
         self.line(f"store {vector} {whole}, {address}, align {align}")
 
-    # --- shuffles --------------------------------------------------------------------------------
+    def atomic(
+        self, kind: str, element: ScalarType, address: str, value: str, ordering: str = "monotonic"
+    ) -> str:
+        """What lay at `address` before LLVM's atomic operation `kind` combined it with `value`."""
+        operation = f"atomicrmw {kind} {address}, {llvm_scalar(element)} {value}"
+        return self.value(
+            f'{operation} syncscope("device") {ordering}, align {element_nbytes(element)}'
+        )
 
-    def shuffle_xor(self, element: ScalarType, value: str, mask: int | str) -> str:
-        """`value` of the thread of the warp whose lane differs by `mask`, a number or an i32."""
+    # --- shuffles and votes ----------------------------------------------------------------------
+
+    def shuffle(self, kind: str, element: ScalarType, value: str, lane: int | str) -> str:
+        """`value` of another thread of the warp; all 32 must come here.
+
+        kind: "xor", "up" and "down" (this thread's lane changed by `lane`, a number or an i32; its
+        own value where there is no such lane), "idx" (the lane itself).
+        """
         scalar = llvm_scalar(element)
         bits = f"i{element.bits}"
         whole = self._convert("bitcast", scalar, value, bits)
         if element.bits == 64:
             parts = [whole, self.value(f"lshr i64 {whole}, 32")]
             low, high = (
-                self._convert("zext", "i32", self._shuffle_word(part, "i64", mask), "i64")
+                self._convert("zext", "i32", self._shuffle_word(kind, part, "i64", lane), "i64")
                 for part in parts
             )
             high = self.value(f"shl i64 {high}, 32")
             moved = self.value(f"or disjoint i64 {high}, {low}")
         else:
-            moved = self._convert("trunc", "i32", self._shuffle_word(whole, bits, mask), bits)
+            word = self._shuffle_word(kind, whole, bits, lane)
+            moved = self._convert("trunc", "i32", word, bits)
         return self._convert("bitcast", bits, moved, scalar)
 
-    def _shuffle_word(self, value: str, type: str, mask: int | str) -> str:
+    def _shuffle_word(self, kind: str, value: str, type: str, lane: int | str) -> str:
         word = self._convert("trunc" if type == "i64" else "zext", type, value, "i32")
-        return self.exchange(word, mask)
+        return self.exchange(kind, word, lane)
 
-    def exchange(self, word: str, mask: int | str) -> str:
-        """The i32 `word` of the thread whose lane differs by `mask`."""
-        return self.call("i32", self._use("shuffle_xor"), ("i32", word), ("i32", str(mask)))
+    def exchange(self, kind: str, word: str, lane: int | str) -> str:
+        """`shuffle` of an i32."""
+        return self.call("i32", self._use(f"shuffle_{kind}"), ("i32", word), ("i32", str(lane)))
+
+    def ballot(self, condition: str) -> str:
+        """The i1 of all threads of the warp, as the bits of an i32; all 32 must come here."""
+        return self.call("i32", self._use("ballot"), ("i1", condition))
 
     def _convert(self, opcode: str, before: str, value: str, after: str) -> str:
         return value if before == after else self.value(f"{opcode} {before} {value} to {after}")

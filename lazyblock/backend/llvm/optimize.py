@@ -10,6 +10,7 @@ import functools
 import itertools
 import os
 import threading
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lazyblock.errors import CompileError
@@ -35,7 +36,7 @@ def llvm_version() -> str:
 
 
 @functools.cache
-def host_target() -> Target:
+def host_target(is_checked: bool = False) -> Target:
     """Describe the processor this process runs on."""
     with _lock:
         initialize()
@@ -43,29 +44,29 @@ def host_target() -> Target:
         arch = llvm.get_host_cpu_name()
     # each load of an AVX-512 register is a whole cache line; wider is not better on older ones
     vector_bytes = 64 if features.get("avx512vl") else 32 if features.get("avx2") else 16
-    return Target(
-        "cpu", arch, features.flatten(), vector_bytes, num_units=len(os.sched_getaffinity(0))
-    )
+    num_units = len(os.sched_getaffinity(0))
+    features = features.flatten()
+    return Target("cpu", arch, features, vector_bytes, num_units=num_units, is_checked=is_checked)
 
 
 def to_object(llvm_text: str, target: Target, level: int = 3) -> tuple[bytes, str]:
     """Optimise a module (`level` 0 to 3) and compile it for `target`, the host.
 
-    Returns the object file and its assembly.
+    Returns the object file and its assembly; without the latter at level 0, which is for speed.
     Raises: CompileError with LLVM's words and the text when the module is not valid.
     """
     with _lock:
         initialize()
-        machine = _target_machine(target)
+        machine = _target_machine(target, level)
         module = _parse(llvm_text, machine)
         _optimize(module, machine, level)
-        return machine.emit_object(module), machine.emit_assembly(module)
+        return machine.emit_object(module), machine.emit_assembly(module) if level else ""
 
 
-def _target_machine(target: Target) -> Any:
+def _target_machine(target: Target, level: int = 3) -> Any:
     triple = llvm.Target.from_triple(llvm.get_process_triple())
     return triple.create_target_machine(
-        cpu=target.arch, features=target.features, opt=3, reloc="pic", codemodel="default"
+        cpu=target.arch, features=target.features, opt=level, reloc="pic", codemodel="default"
     )
 
 
@@ -98,12 +99,19 @@ def _linker() -> Any:
     return llvm.create_lljit_compiler(_target_machine(host_target()))
 
 
-def link(image: bytes, name: str) -> tuple[int, Any]:
-    """Make an object file callable: the address of function `name`, and what keeps its code alive.
+def link(
+    image: bytes, names: Sequence[str], imports: Mapping[str, int] | None = None
+) -> tuple[dict[str, int], Any]:
+    """Make an object file callable: the addresses of `names`, and what keeps its code alive.
 
+    imports: addresses of symbols that the object file may refer to.
     Raises: RuntimeError with LLVM's words for an image that is no object file or lacks symbols.
     """
     with _lock:
         builder = llvm.JITLibraryBuilder().add_current_process().add_object_img(image)
-        library = builder.export_symbol(name).link(_linker(), f"lazyblock.{next(_numbers)}")
-        return library[name], library
+        for name in names:
+            builder.export_symbol(name)
+        for name, address in (imports or {}).items():
+            builder.import_symbol(name, address)
+        library = builder.link(_linker(), f"lazyblock.{next(_numbers)}")
+        return {name: library[name] for name in names}, library

@@ -8,6 +8,7 @@ released. Workers are made at first use, and anew in a forked child.
 from __future__ import annotations
 
 import ctypes
+import gc
 import itertools
 import os
 import queue
@@ -20,11 +21,13 @@ import numpy.typing as npt
 
 from lazyblock import config
 from lazyblock.backend.llvm import optimize
+from lazyblock.backend.runtime.checked import CheckedKernel, Extent, is_image
 from lazyblock.backend.runtime.device import Buffer, Device, Grid, Launch, LoadedKernel, Resources
 from lazyblock.backend.runtime.pool import Pool, Shelf
 from lazyblock.dtypes import DType
 from lazyblock.errors import LaunchError, OutOfResourcesError
 from lazyblock.shapes import contiguous_strides
+from lazyblock.target import Target
 
 _ALIGNMENT = 64
 _SMALL_WORK = 1 << 16  # elements; below, waking threads costs more than it gains
@@ -37,9 +40,12 @@ _Entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 
 class CpuBuffer(Buffer):
-    """Host memory. That of a pool goes back there with the last reference."""
+    """Host memory. That of a pool goes back there with the last reference.
 
-    __slots__ = ("_block", "_shelf", "device", "nbytes", "pointer")
+    written: which bytes are, for checked kernels; None for all.
+    """
+
+    __slots__ = ("_block", "_shelf", "device", "nbytes", "pointer", "written")
 
     def __init__(
         self, device: Device, nbytes: int, block: _Block, shelf: Shelf[_Block] | None = None
@@ -47,8 +53,17 @@ class CpuBuffer(Buffer):
         self.device = device
         self.pointer = block[0]
         self.nbytes = nbytes
+        self.written: npt.NDArray[np.bool_] | None = None
         self._block = block
         self._shelf = shelf
+
+    @property
+    def extent(self) -> Extent:
+        """All memory that belongs to it; what a NumPy array's strides reach, if it is one's."""
+        start, end = self.pointer, self.pointer + self.nbytes
+        if self._shelf is None:
+            start, end = np.lib.array_utils.byte_bounds(self._block[1])
+        return Extent(start, end, self.written)
 
     def __del__(self) -> None:
         if self._shelf is not None:
@@ -189,11 +204,14 @@ class CpuDevice(Device):
         if cls._only is None:
             cls._only = super().__new__(cls)
             cls._only.name = "cpu"
-            cls._only.target = optimize.host_target()
             cls._only._pool = Pool(_physical_bytes() // 4)
         return cls._only
 
     _pool: Pool[_Block]
+
+    @property
+    def target(self) -> Target:  # type: ignore[override]  # a setting decides on it
+        return optimize.host_target(config.current.sanitize)
 
     def allocator(self, nbytes: int) -> Callable[[], Buffer]:
         shelf = self._pool.shelf(nbytes)
@@ -201,7 +219,12 @@ class CpuDevice(Device):
         def allocate() -> CpuBuffer:
             return CpuBuffer(self, nbytes, shelf.take() or self._allocate(shelf.size), shelf)
 
-        return allocate
+        def allocate_unwritten() -> CpuBuffer:
+            buffer = allocate()
+            buffer.written = np.zeros(nbytes, np.bool_)
+            return buffer
+
+        return allocate_unwritten if config.current.sanitize else allocate
 
     def _allocate(self, size: int) -> _Block:
         try:
@@ -219,6 +242,8 @@ class CpuDevice(Device):
 
     def from_host(self, array: npt.NDArray[Any]) -> Buffer:
         buffer = self.allocate(array.nbytes)
+        assert isinstance(buffer, CpuBuffer)
+        buffer.written = None
         strides = contiguous_strides(array.shape)
         self._view(buffer, 0, array.dtype, array.shape, strides, is_read_only=False)[...] = array
         return buffer
@@ -250,13 +275,17 @@ class CpuDevice(Device):
     def load(
         self, image: bytes, name: str, num_threads: int, shared_bytes: int, num_ctas: int = 1
     ) -> LoadedKernel:
+        if is_image(image):
+            return CheckedKernel(name, image)
         try:
-            address, library = optimize.link(image, name)
+            addresses, library = optimize.link(image, [name])
         except RuntimeError as error:
             raise LaunchError(f"Kernel '{name}' could not be loaded: {error}") from error
-        return CpuKernel(name, address, library)
+        return CpuKernel(name, addresses[name], library)
 
     def bind(self, kernel: LoadedKernel, grid: Grid, work: int) -> Launch:
+        if isinstance(kernel, CheckedKernel):
+            return lambda slots: kernel.run(grid, slots, _live_extents())
         assert isinstance(kernel, CpuKernel)
         entry = kernel.entry
         total = grid[0] * grid[1] * grid[2]
@@ -278,6 +307,11 @@ class CpuDevice(Device):
 
     def synchronize(self) -> None:
         pass
+
+
+def _live_extents() -> list[Extent]:
+    """The memory of all buffers: asked for so rarely that nobody keeps a list."""
+    return [found.extent for found in gc.get_objects() if isinstance(found, CpuBuffer)]
 
 
 def alias(array: npt.NDArray[Any]) -> Buffer:

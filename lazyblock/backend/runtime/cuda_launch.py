@@ -87,8 +87,8 @@ def make_launcher(driver_function: int) -> Launcher:
         launch=driver_function,
     )
     image, _ = optimize.to_object(text, optimize.host_target())
-    address, library = optimize.link(image, "launch")
-    definition = _MethodDef(b"launch", address, _METH_FASTCALL, None)
+    addresses, library = optimize.link(image, ["launch"])
+    definition = _MethodDef(b"launch", addresses["launch"], _METH_FASTCALL, None)
     _kept.append((definition, library))
     make = ctypes.PYFUNCTYPE(ctypes.py_object, *[ctypes.c_void_p] * 3)
     builtin = make(("PyCFunction_NewEx", ctypes.pythonapi))

@@ -1,0 +1,233 @@
+"""Kernels of the CPU under `config.sanitize`: run by the block interpreter, every access checked.
+
+The image of such a kernel is its block program, as text with the user's lines. Reported, with the
+kernel, the op, the user's line, the program instance and the offset: accesses outside the buffer
+that an argument points to, reads of memory that nobody wrote, and elements that two program
+instances touch, one of them writing. Functions of maths are NumPy's, sums run in the interpreter's
+order; all else has the bits of an unchecked run.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lazyblock.backend.runtime.device import Grid, LoadedKernel, Resources
+from lazyblock.errors import LaunchError, SanitizerError
+from lazyblock.source import UNKNOWN, SourceLine
+from lazyblock.tiler.interpret import Touch, interpret
+from lazyblock.tiler.ir import Op, Program, walk
+from lazyblock.tiler.parser import parse_program
+from lazyblock.tiler.printer import name_values, print_op, print_program
+from lazyblock.tiler.types import PointerType, to_numpy
+
+_MAGIC = b"lazyblock checked kernel 1\n"
+_GRID_SLOTS = 3
+
+Bytes = npt.NDArray[np.bool_]
+Records = npt.NDArray[np.int64]
+
+
+def make_image(program: Program) -> bytes:
+    """What `CheckedKernel` runs."""
+    lines = [op.line for op in walk(program.body)]
+    return _MAGIC + json.dumps({"program": print_program(program), "lines": lines}).encode()
+
+
+def is_image(image: bytes) -> bool:
+    """Whether `make_image` made this."""
+    return image.startswith(_MAGIC)
+
+
+def _read_image(image: bytes) -> Program:
+    data = json.loads(image[len(_MAGIC) :])
+    program = parse_program(data["program"])
+    for op, line in zip(walk(program.body), data["lines"], strict=True):
+        op.line = SourceLine(*line)
+    return program
+
+
+@dataclass(eq=False)
+class Extent:
+    """Memory from address `start` to `end`; `written` has a bool per byte, None: all written."""
+
+    start: int
+    end: int
+    written: Bytes | None
+
+
+class CheckedKernel(LoadedKernel):
+    """A block program to interpret."""
+
+    def __init__(self, name: str, image: bytes) -> None:
+        self.name = name
+        self.resources = Resources()
+        self._program = _read_image(image)
+
+    def run(self, grid: Grid, slots: bytes, extents: Sequence[Extent]) -> None:
+        """Run every instance; `extents` is the memory that may be touched.
+
+        Raises: SanitizerError.
+        """
+        watcher = _Watcher(self._program, grid)
+        arguments: list[Any] = []
+        words = struct.unpack(f"<{len(slots) // 8}Q", slots)[:-_GRID_SLOTS]
+        for number, parameter in enumerate(self._program.parameters):
+            element = parameter.value.type.element
+            if isinstance(element, PointerType):
+                dtype = to_numpy(element.pointee)
+                found = self._find(words[number], extents, parameter.name)
+                arguments.append(watcher.add(parameter.name, dtype, words[number], found))
+            else:
+                dtype = to_numpy(element)
+                raw = slots[8 * number : 8 * number + dtype.itemsize]
+                arguments.append(np.frombuffer(raw, dtype)[0])
+        interpret(self._program, arguments, grid, watcher.watch)
+
+    def _find(self, address: int, extents: Sequence[Extent], name: str) -> Extent:
+        """The memory that `address` lies in: one that ends there only if no other has it."""
+        around = [extent for extent in extents if extent.start <= address <= extent.end]
+        if not around:
+            raise LaunchError(f"Argument '{name}' of kernel '{self.name}' points to no buffer.")
+        return min(around, key=lambda extent: (address == extent.end, extent.start - extent.end))
+
+
+# --- what was touched ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Argument:
+    """A pointer argument's memory as rows of bytes, one row per element of its type."""
+
+    name: str
+    first: int  # the element that the argument points to
+    size: int
+    written: Bytes | None
+    writers: Records
+    readers: Records
+
+
+class _Watcher:
+    """Remembers per byte who wrote it and who read it first, and reports what may not be.
+
+    Records are 1 + instance * number of ops + op. Instances run one after the other, so a byte's
+    first reader and last writer are all that a later instance can clash with.
+    """
+
+    def __init__(self, program: Program, grid: Grid) -> None:
+        self._program = program
+        self._grid = grid
+        self._ops = {op: number for number, op in enumerate(walk(program.body))}
+        self._arguments: list[_Argument] = []
+        self._shadows: dict[int, tuple[Records, Records]] = {}  # by address, shared by arguments
+
+    def add(
+        self, name: str, dtype: np.dtype[Any], address: int, extent: Extent
+    ) -> tuple[npt.NDArray[Any], int]:
+        """Watch an argument; gives its memory and which element it points to."""
+        nbytes, itemsize = extent.end - extent.start, dtype.itemsize
+        before = (address - extent.start) % itemsize
+        size = (nbytes - before) // itemsize
+
+        def rows(shadow: npt.NDArray[Any]) -> npt.NDArray[Any]:
+            return shadow[before : before + size * itemsize].reshape(size, itemsize)
+
+        if extent.start not in self._shadows:
+            self._shadows[extent.start] = np.zeros(nbytes, np.int64), np.zeros(nbytes, np.int64)
+        writers, readers = map(rows, self._shadows[extent.start])
+        written = None if extent.written is None else rows(extent.written)
+        first = (address - extent.start) // itemsize
+        self._arguments.append(_Argument(name, first, size, written, writers, readers))
+        memory: Any = (ctypes.c_char * nbytes).from_address(extent.start)
+        elements = np.frombuffer(memory, np.uint8)[before : before + size * itemsize].view(dtype)
+        return elements, first
+
+    def watch(self, touch: Touch) -> None:
+        """Check one access of a block to one argument, and remember it. Raises: SanitizerError."""
+        argument = self._arguments[touch.argument]
+        is_outside = (touch.offsets < 0) | (touch.offsets >= argument.size)
+        if is_outside.any():
+            end = argument.size - argument.first
+            self._fail(
+                touch,
+                is_outside,
+                f"out-of-bounds {_verb(touch.op)} at offset {{}} of '{argument.name}', whose "
+                f"buffer has offsets {-argument.first} to {end - 1}",
+                hint="mask the lanes outside the array.",
+            )
+        current = self._instance(touch.place) * len(self._ops) + 1
+        self._check_race(touch, argument.writers, current, "writes")
+        if touch.is_write:
+            self._check_race(touch, argument.readers, current, "reads")
+            argument.writers[touch.offsets] = current + self._ops[touch.op]
+            if argument.written is not None:
+                argument.written[touch.offsets] = True
+            return
+        if argument.written is not None:
+            self._check_written(touch, argument.written)
+        known = argument.readers[touch.offsets]
+        argument.readers[touch.offsets] = np.where(known, known, current + self._ops[touch.op])
+
+    def _check_written(self, touch: Touch, written: Bytes) -> None:
+        is_missing = np.asarray(~written[touch.offsets].all(axis=1))
+        if is_missing.any():
+            name = self._arguments[touch.argument].name
+            self._fail(
+                touch,
+                is_missing,
+                f"read of unwritten memory at offset {{}} of '{name}'",
+                hint="write the element first, or mask the load.",
+            )
+
+    def _check_race(self, touch: Touch, records: Records, current: int, verb: str) -> None:
+        found = records[touch.offsets].max(axis=1)
+        clashes = (found > 0) & (found < current)
+        if clashes.any():
+            record = int(found[np.argmax(clashes)]) - 1
+            instance, number = divmod(record, len(self._ops))
+            place, op = self._place(instance), list(self._ops)[number]
+            name = self._arguments[touch.argument].name
+            self._fail(
+                touch,
+                clashes,
+                f"race: {_verb(touch.op)} at offset {{}} of '{name}', which program {place} "
+                f"{verb} too",
+                also=f"; there in {self._describe(op)}",
+                hint="let one program instance write the element, or update it atomically.",
+            )
+
+    def _fail(self, touch: Touch, is_wrong: Bytes, what: str, hint: str, also: str = "") -> None:
+        """Report the first lane where something is wrong."""
+        argument = self._arguments[touch.argument]
+        number = int(np.argmax(is_wrong))
+        offset = int(touch.offsets[number]) - argument.first
+        lane = tuple(int(index) for index in np.argwhere(touch.lanes)[number])
+        raise SanitizerError(
+            f"Kernel '{self._program.name}', program {touch.place}: {what.format(offset)}.",
+            note=f"in {self._describe(touch.op)}, lane {lane}{also}.",
+            hint=hint,
+        )
+
+    def _describe(self, op: Op) -> str:
+        line = "" if op.line == UNKNOWN else f" ({op.line})"
+        return f"'{print_op(op, name_values(self._program))}'{line}"
+
+    def _instance(self, place: Grid) -> int:
+        x, y, z = place
+        return (z * self._grid[1] + y) * self._grid[0] + x
+
+    def _place(self, instance: int) -> Grid:
+        rest, x = divmod(instance, self._grid[0])
+        z, y = divmod(rest, self._grid[1])
+        return x, y, z
+
+
+def _verb(op: Op) -> str:
+    return {"load": "read", "store": "write"}.get(op.name, op.name)
