@@ -25,7 +25,7 @@ _CPU_ROW_ELEMENTS = 16384  # of a row held in a stack tile, within the first two
 _GPU_COLUMNS = 32  # of a tile that reduces columns: whole 128-byte lines of float32
 _STENCIL_ROWS, _STENCIL_COLUMNS = 8, 256  # of a GPU tile: a thread has a run of one column
 _GPU_SCANNED_COLUMNS = 512
-_ONLINE_TILE, _ONLINE_TILES = 1024, 4  # together 16 numbers a thread
+_ONLINE_TILE, _ONLINE_TILES, _ONLINE_WARPS = 2048, 2, 16  # 8 numbers a thread
 _GPU_SCAN_TILE = 2048  # of a long row: small, so that many programs share a unit
 _CPU_TILE = 4096  # elements of a map: large against the cost of starting a program instance
 _CPU_SMALL_TILE = 64  # for arrays smaller than that
@@ -169,7 +169,7 @@ def _schedule_rows(
             blocks[inner] = _GPU_SCAN_TILE
         elif work.has_online and len(reduced) == 1:
             blocks[inner] = _ONLINE_TILE
-            return TileSchedule(tuple(blocks), (inner,), 8, unroll=_ONLINE_TILES)
+            return TileSchedule(tuple(blocks), (inner,), _ONLINE_WARPS, unroll=_ONLINE_TILES)
     order = [inner] if row is None else [row, inner]
     return _finish(blocks, order, 8, target, 4096)
 

@@ -42,7 +42,7 @@ def test_targets_without_clusters_keep_a_row_in_one_cta():
 
 
 def test_rows_too_long_for_a_cluster_are_walked_in_loops():
-    assert schedule([softmax(array((64, 131073)))]) == (1, 8, 2)
+    assert schedule([softmax(array((64, 131073)))]) == (1, 16, 2)
 
 
 def test_what_walks_a_row_once_needs_no_cluster():
