@@ -14,18 +14,18 @@ from lazyblock.target import Target
 from lazyblock.tiler.lower.walk import Access, Dimension
 
 _GPU_ROW_BYTES = 1 << 17  # of a row held in the registers of one CTA
-_MOST_PER_WARP = 1024  # elements of a tile
 _CLUSTER_ROW_BYTES = 1 << 15  # of a row per CTA of a cluster: several of them fit a multiprocessor
 _MOST_CLUSTER_ROW_BYTES = 1 << 16  # twice as much and registers spill
-_OUTER_WARPS = 8  # each with some rows of a tile of all pairs, its lanes side by side along them
-_OUTER_ROWS, _OUTER_COLUMNS = 8, 2  # at most, of a thread
-_OUTER_REGISTERS = 48  # of a thread, for accumulators
+_OUTER_WARPS = 4  # each with some rows of a tile of all pairs, its lanes side by side along them
+_OUTER_ROWS = 8  # at most, of a thread
+_OUTER_REGISTERS = 24  # of a thread, for accumulators
+_OUTER_TILES = 4  # of an iteration: what the next ones read comes in while the first is computed
 _OUTER_LEAST = (32, 128)  # rows and columns that fill such tiles
 _CPU_ROW_ELEMENTS = 16384  # of a row held in a stack tile, within the first two cache levels
 _GPU_COLUMNS = 32  # of a tile that reduces columns: whole 128-byte lines of float32
 _STENCIL_ROWS, _STENCIL_COLUMNS = 8, 256  # of a GPU tile: a thread has a run of one column
 _GPU_SCANNED_COLUMNS = 512
-_ONLINE_TILE, _ONLINE_TILES, _ONLINE_WARPS = 2048, 2, 16  # 8 numbers a thread
+_ONLINE_TILE, _ONLINE_TILES, _ONLINE_WARPS = 1024, 4, 16  # 8 numbers a thread
 _GPU_SCAN_TILE = 2048  # of a long row: small, so that many programs share a unit
 _CPU_TILE = 4096  # elements of a map: large against the cost of starting a program instance
 _CPU_SMALL_TILE = 64  # for arrays smaller than that
@@ -68,7 +68,7 @@ def default_schedule(
     work: RowWork = RowWork(),
 ) -> TileSchedule:
     """A sound schedule without measuring anything."""
-    outer = _find_outer(dimensions, accesses) if target.is_gpu else None
+    outer = _find_outer(dimensions, accesses) if target.is_gpu and not work.has_scan else None
     if outer:
         return _schedule_outer(*outer, dimensions, work.accumulated_bytes, target)
     if any(d.is_reduced for d in dimensions):
@@ -171,7 +171,9 @@ def _schedule_rows(
             blocks[inner] = _ONLINE_TILE
             return TileSchedule(tuple(blocks), (inner,), _ONLINE_WARPS, unroll=_ONLINE_TILES)
     order = [inner] if row is None else [row, inner]
-    return _finish(blocks, order, 8, target, 4096)
+    is_kept = work.num_walks > 1 and blocks[inner] >= dimensions[inner].extent
+    is_large = is_kept and blocks[inner] >= 8192  # 32 numbers a thread rather than 16
+    return _finish(blocks, order, 8, target, 8192 if is_large else 4096)
 
 
 def _runs_along(
@@ -227,19 +229,17 @@ def _schedule_outer(
     target: Target,
 ) -> TileSchedule:
     """As many pairs a thread as registers hold, but a program for every unit."""
-    rows, columns = _OUTER_ROWS, _OUTER_COLUMNS
-    while columns > 1 and rows * columns * accumulated_bytes > 4 * _OUTER_REGISTERS:
-        columns //= 2
-    while rows > 1 and rows * columns * accumulated_bytes > 4 * _OUTER_REGISTERS:
+    rows = _OUTER_ROWS
+    while rows > 1 and rows * accumulated_bytes > 4 * _OUTER_REGISTERS:
         rows //= 2
     kept = size_of([d.extent for d in dimensions if not d.is_reduced])
     while rows > 2 and kept < 2 * target.num_units * rows * _OUTER_WARPS:
         rows //= 2
     blocks = [1] * len(dimensions)
     blocks[row] = min(next_power_of_2(dimensions[row].extent), rows * _OUTER_WARPS)
-    blocks[inner] = min(next_power_of_2(dimensions[inner].extent), columns * target.warp_size)
+    blocks[inner] = min(next_power_of_2(dimensions[inner].extent), target.warp_size)
     order = tuple(p for p in (row, inner) if blocks[p] > 1)
-    return TileSchedule(tuple(blocks), order, _OUTER_WARPS)
+    return TileSchedule(tuple(blocks), order, _OUTER_WARPS, unroll=_OUTER_TILES)
 
 
 def _cut_rows(
@@ -299,5 +299,4 @@ def _finish(
     for extent in blocks:
         elements *= extent
     warps = next_power_of_2(max(elements * num_warps // max(tile, 1), 1))
-    most = max(elements // _MOST_PER_WARP, 16)  # more than 512 threads only where registers ask
-    return TileSchedule(tuple(blocks), order, min(warps, most, 32))
+    return TileSchedule(tuple(blocks), order, min(warps, 32))

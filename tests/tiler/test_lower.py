@@ -116,9 +116,9 @@ def test_functions_of_all_pairs(shape, axes, target):
 @pytest.mark.parametrize(
     ("rows", "dtype", "tile"),
     [
-        (65536, dtypes.float32, "<64x64xf32>"),
-        (2048, dtypes.float32, "<16x64xf32>"),  # a program for every unit
-        (65536, dtypes.float64, "<64x64xf64>"),
+        (65536, dtypes.float32, "<32x32xf32>"),
+        (2048, dtypes.float32, "<8x32xf32>"),  # a program for every unit
+        (65536, dtypes.float64, "<32x32xf64>"),
     ],
 )
 def test_a_tile_of_pairs_holds_several_rows(rows, dtype, tile):

@@ -18,7 +18,7 @@ def schedule(outputs, arch="sm_90a"):
 
 @pytest.mark.parametrize(
     ("columns", "num_ctas", "num_warps"),
-    [(8192, 1, 16), (8193, 2, 8), (16384, 2, 8), (32768, 4, 8), (50257, 8, 8), (131072, 8, 16)],
+    [(8192, 1, 8), (8193, 2, 8), (16384, 2, 8), (32768, 4, 8), (50257, 8, 8), (131072, 8, 16)],
 )
 def test_long_rows_spread_over_a_cluster(columns, num_ctas, num_warps):
     assert schedule([softmax(array((64, columns)))]) == (num_ctas, num_warps, 0)
