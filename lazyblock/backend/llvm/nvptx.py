@@ -26,7 +26,7 @@ from lazyblock.target import Target
 from lazyblock.tiler import ops
 from lazyblock.tiler.analysis.axis_info import analyse
 from lazyblock.tiler.ir import Op, Parameter, Program, Region, Trait, Value, walk
-from lazyblock.tiler.types import Element, PointerType, int1
+from lazyblock.tiler.types import Element, PointerType, ScalarType, int1
 
 
 @dataclass(frozen=True)
@@ -122,6 +122,10 @@ def _bind_parameters(code: BlockCode, program: Program) -> None:
         name, value = f"%p{number}", parameter.value
         if value.type.element == int1:
             name = code.emitter.value(f"icmp ne i8 {name}, 0")
+        elif parameter.divisibility > 1 and isinstance(value.type.element, ScalarType):
+            # changes nothing, but lets LLVM join neighbouring loads
+            type = parameter_type(value.type.element)
+            name = code.emitter.value(f"and {type} {name}, {-parameter.divisibility}")
         code.hold(value, code.plan.home(value), [name])
 
 

@@ -296,17 +296,41 @@ class _Anchors:
         width = self._best_width(shape, axis)
         return blocked_layout(shape, self._num_warps, width, order, reduced)
 
+    def _runs(self, accesses: Sequence[Access], axis: int) -> list[tuple[int, int]]:
+        """Bytes of an element, and how many of them one access of a thread may take.
+
+        Taps of a stencil, loads from one pointer, find most of their elements in the registers of
+        the tap that is best aligned.
+        """
+        widths = {op: self._width(op, axis) for op in accesses}
+        best: dict[Value, int] = {}
+        for op in accesses:
+            root = _root(op.pointer)
+            best[root] = max(best.get(root, 1), widths[op])
+        return [
+            (_nbytes(op), best[_root(op.pointer)] if isinstance(op, ops.Load) else widths[op])
+            for op in accesses
+        ]
+
     def _best_width(self, shape: Shape, axis: int) -> int:
         """Neighbouring elements that each thread should hold; the largest of equals."""
         accesses = self._accesses.get(shape, [])
         widest = max((_nbytes(op) for op in accesses), default=VECTOR_BYTES)
         per_thread = blocked_layout(shape, self._num_warps).num_registers
         along = [op for op in accesses if self._fastest_axis(op) == axis]
-        runs = [(_nbytes(op), self._width(op, axis)) for op in along]
+        runs = self._runs(along, axis)
         longest = max((run for _, run in runs), default=1)
         most = min(longest, SECTOR_BYTES // widest, per_thread)
         widths = [1 << bit for bit in range(most.bit_length())]
         return min(reversed(widths), key=lambda w: sum(_cost(w, *run) for run in runs))
+
+
+def _root(pointer: Value) -> Value:
+    """What a block of pointers is derived from, by adding and repeating."""
+    while isinstance(pointer.owner, (ops.AddPointer, ops.Splat, ops.Broadcast, ops.ExpandDims)):
+        op = pointer.owner
+        pointer = op.pointer if isinstance(op, ops.AddPointer) else op.value
+    return pointer
 
 
 def _cost(width: int, nbytes: int, run: int) -> float:

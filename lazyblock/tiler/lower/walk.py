@@ -92,7 +92,7 @@ def share_origins(
 
 
 def _share_origin(taps: Sequence[Access], dimensions: Sequence[Dimension]) -> dict[Access, Access]:
-    """The taps as shifts from one origin; {} if they are not a few steps apart."""
+    """The taps as shifts from one origin; {} if there is none or they are many steps apart."""
     first, *others = taps
     steps = [(0,) * len(first.strides)]
     for tap in others:
@@ -102,6 +102,8 @@ def _share_origin(taps: Sequence[Access], dimensions: Sequence[Dimension]) -> di
         steps.append(found)
     least = [min(along_axis) for along_axis in zip(*steps, strict=True)]
     origin = first.offset + sum(k * s for k, s in zip(least, first.strides, strict=True))
+    if not 0 <= origin <= max(tap.offset for tap in taps):
+        return {}  # outside of the array
     return {
         tap: replace(
             tap, offset=origin, shift=tuple(k - m for k, m in zip(own, least, strict=True))
