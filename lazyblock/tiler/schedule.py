@@ -23,6 +23,7 @@ _OUTER_TILES = 8  # of an iteration: what the next ones read comes in while the 
 _OUTER_LEAST = (32, 128)  # rows and columns that fill such tiles
 _CPU_ROW_ELEMENTS = 16384  # of a row held in a stack tile, within the first two cache levels
 _GPU_COLUMNS = 32  # of a tile that reduces columns: whole 128-byte lines of float32
+_LEAST_COLUMNS = 8  # if there are few: what memory moves at least
 _STENCIL_ROWS, _STENCIL_COLUMNS = 4, 512  # of a GPU tile: a thread has four runs of four
 _GPU_SCANNED_COLUMNS = 512
 _ONLINE_TILE, _ONLINE_TILES, _ONLINE_WARPS = 1024, 4, 16  # 8 numbers a thread
@@ -274,7 +275,11 @@ def _cut_columns(
 ) -> None:
     """Vectors run along a kept dimension: a few columns per program, rows one after the other."""
     if target.is_gpu:  # narrow tiles, so that many programs share the columns
-        blocks[row] = min(next_power_of_2(dimensions[row].extent), _GPU_COLUMNS)
+        kept = size_of([d.extent for d in dimensions if not d.is_reduced])
+        columns = _GPU_COLUMNS
+        while columns > _LEAST_COLUMNS and kept < columns * target.num_units // 2:
+            columns //= 2
+        blocks[row] = min(next_power_of_2(dimensions[row].extent), columns)
         blocks[inner] = min(next_power_of_2(dimensions[inner].extent), 8192 // blocks[row])
     else:
         blocks[row] = min(next_power_of_2(dimensions[row].extent), 2 * target.vector_bytes)

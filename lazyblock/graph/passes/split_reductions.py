@@ -15,14 +15,14 @@ from lazyblock.graph.node import Node
 from lazyblock.graph.ops import Op, ReduceKind
 from lazyblock.graph.rewrite import with_inputs
 from lazyblock.graph.traverse import topological
-from lazyblock.shapes import cdiv, size_of
+from lazyblock.shapes import Shape, cdiv, size_of
 
 _LEAST_ELEMENTS = 1 << 18  # below, one kernel is as fast as two
 _LEAST_PIECE = 1 << 12  # elements that one program should reduce at least
 _MOST_PARTS = 4096
 _COLUMNS = 32  # of a tile that reduces columns
 _LEAST_PROGRAMS = 4  # times as many are wanted as there are: then it is worth cutting
-_LEAST_CHAINS = 128  # the same for chains of reductions, which lose more
+_LEAST_CHAINS = 128  # the same for chains of reductions, which lose more; one program is cut always
 
 _COMBINE = {
     ReduceKind.SUM: Op.ADD,
@@ -37,16 +37,29 @@ _COMBINE = {
 def split_reductions(outputs: Sequence[Node], num_programs: int) -> list[Node]:
     """Cut reductions so that about `num_programs` programs share their work."""
     order = topological(outputs)
-    is_read_back = _find_read_back(order)
+    chained = _find_chains(order, num_programs)
     new: dict[Node, Node] = {}
     for node in order:
         new[node] = with_inputs(node, [new[operand] for operand in node.inputs])
-        if isinstance(node.attrs, ReduceAttrs):
-            programs = max(_num_programs(node), 1)
-            least = _LEAST_CHAINS if is_read_back[node] else _LEAST_PROGRAMS
-            if programs * least <= num_programs:
-                new[node] = _split(new[node], programs, num_programs) or new[node]
+        if isinstance(node.attrs, ReduceAttrs) and _walk_of(node) not in chained:
+            new[node] = _split(new[node], max(_num_programs(node), 1), num_programs) or new[node]
     return [new[node] for node in outputs]
+
+
+def _find_chains(order: Sequence[Node], num_programs: int) -> set[tuple[Shape, tuple[int, ...]]]:
+    """What chains of reductions walk along, and whatever else does so in the same kernel.
+
+    They lose more than others when they are cut, as long as there are programs enough.
+    """
+    is_read_back = _find_read_back(order)
+    reductions = (n for n in order if isinstance(n.attrs, ReduceAttrs) and is_read_back[n])
+    few = max(num_programs // _LEAST_CHAINS, 1)
+    return {_walk_of(n) for n in reductions if _num_programs(n) > few}
+
+
+def _walk_of(node: Node) -> tuple[Shape, tuple[int, ...]]:
+    assert isinstance(node.attrs, ReduceAttrs)
+    return node.inputs[0].shape, node.attrs.axes
 
 
 def _find_read_back(order: Sequence[Node]) -> dict[Node, bool]:
@@ -74,7 +87,7 @@ def _split(node: Node, programs: int, num_programs: int) -> Node | None:
     assert isinstance(node.attrs, ReduceAttrs)
     axes = node.attrs.axes
     combined = size_of([operand.shape[axis] for axis in axes])
-    if operand.size < _LEAST_ELEMENTS:
+    if operand.size < _LEAST_ELEMENTS or programs * _LEAST_PROGRAMS > num_programs:
         return None
     parts = min(num_programs // programs, operand.size // programs // _LEAST_PIECE, _MOST_PARTS)
     parts = min(parts, combined)

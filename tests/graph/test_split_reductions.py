@@ -1,0 +1,69 @@
+"""Which reductions are cut in two so that all units share them."""
+
+import pytest
+
+from lazyblock.graph import build
+from lazyblock.graph.ops import Op, ReduceKind
+from lazyblock.graph.passes.split_reductions import split_reductions
+from lazyblock.graph.traverse import topological
+from tests.helpers.expressions import (
+    apply,
+    array,
+    highest,
+    mean,
+    scalar,
+    softmax,
+    standardise,
+    total,
+)
+
+PROGRAMS = 1056  # eight for each of 132 units
+
+
+def is_cut(*outputs, num_programs=PROGRAMS):
+    return num_reductions(split_reductions(outputs, num_programs)) > num_reductions(outputs)
+
+
+def num_reductions(outputs):
+    return sum(node.op is Op.REDUCE for node in topological(outputs))
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes", "expected"),
+    [
+        ((1 << 20,), (0,), True),
+        ((1000, 1 << 12), (0,), True),
+        ((1 << 20, 16), (0,), True),
+        ((1 << 12, 1 << 14), (0,), False),  # 512 programs of 32 columns
+        ((1 << 14, 1 << 12), (1,), False),
+        ((8, 1 << 17), (1,), True),
+        ((100,), (0,), False),
+    ],
+)
+def test_few_results_of_many_elements_are_cut(shape, axes, expected):
+    assert is_cut(build.reduce(ReduceKind.SUM, array(shape), axes)) is expected
+
+
+@pytest.mark.parametrize("shape", [(1 << 14, 1 << 12), (1 << 14, 512)])
+def test_chains_along_columns_stay_whole(shape):
+    assert not is_cut(standardise(array(shape), (0,)))
+
+
+def test_chains_along_rows_stay_whole_with_what_walks_along():
+    x = array((81, 50257))
+    exponentials = apply(Op.EXP, apply(Op.SUBTRACT, x, highest(x, (1,))))
+    outputs = [total(exponentials, (1,)), total(apply(Op.MULTIPLY, x, x), (1,))]
+    assert not is_cut(*outputs)
+    assert is_cut(outputs[1])
+
+
+@pytest.mark.parametrize("num_programs", [8, PROGRAMS])
+def test_a_chain_that_is_one_program_is_cut(num_programs):
+    assert is_cut(standardise(array((1 << 20,)), (0,)), num_programs=num_programs)
+    assert is_cut(softmax(array((1, 1 << 20))), num_programs=num_programs)
+
+
+def test_uncut_graphs_stay_the_same_objects():
+    x = array((64, 64))
+    outputs = [apply(Op.ADD, mean(x, (1,)), scalar(1.0))]
+    assert split_reductions(outputs, PROGRAMS)[0] is outputs[0]
