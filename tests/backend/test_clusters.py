@@ -41,7 +41,7 @@ from tests.helpers.ptxas import assemble
 TARGET = cuda_target("sm_90a")
 CASES = {
     "axpy": axpy(300, 128, 1),
-    "row_softmax": row_softmax(1024, 1000, 2, 16),
+    "row_softmax": row_softmax(1024, 1000, 2, 8),
     "row_softmax_padded": row_softmax(64, 50, 1),  # more threads than elements
     "layer_norm": layer_norm(8, 64, 1),
     "sum_columns": reduce_axis((64, 16), 0, "add", float32, 1),
