@@ -12,11 +12,8 @@ not depend on the reduced dimensions is computed before their loops.
 
 from __future__ import annotations
 
-import math
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
-from dataclasses import dataclass
-from functools import partial, reduce
 
 from lazyblock.fusion.plan import FusionGroup
 from lazyblock.fusion.reads import is_per_row, operand_maps, walk_reads
@@ -25,12 +22,13 @@ from lazyblock.graph import index_map
 from lazyblock.graph.attrs import ReduceAttrs, ScanAttrs
 from lazyblock.graph.index_map import IndexMap
 from lazyblock.graph.node import Node
-from lazyblock.graph.ops import CATEGORY, ELEMENTWISE, Category, Op
-from lazyblock.shapes import cdiv, contiguous_strides, size_of
+from lazyblock.graph.ops import CATEGORY, Category, Op
+from lazyblock.shapes import contiguous_strides, size_of
 from lazyblock.target import Target
 from lazyblock.tiler.builder import Builder
 from lazyblock.tiler.ir import Value
 from lazyblock.tiler.lower.elementwise import lower_elementwise
+from lazyblock.tiler.lower.figures import count_bytes, count_flops, name_kernel
 from lazyblock.tiler.lower.online import (
     continue_online,
     find_online_sums,
@@ -51,16 +49,13 @@ from lazyblock.tiler.lower.scan import (
     scan_tile,
     start_of_scan,
 )
+from lazyblock.tiler.lower.tile import Tile
 from lazyblock.tiler.lower.walk import Access, merge_axes, share_origins
 from lazyblock.tiler.lowered import (
-    Argument,
-    ArrayArgument,
-    ConstantArgument,
     LoweredKernel,
-    SizeArgument,
 )
 from lazyblock.tiler.schedule import RowWork, TileSchedule, default_schedule
-from lazyblock.tiler.types import PointerType, ScalarType, from_numpy, int1, int8, int32, int64
+from lazyblock.tiler.types import from_numpy, int32, int64
 
 Read = tuple[Node, IndexMap]
 Memo = MutableMapping[Read, Value]
@@ -82,15 +77,7 @@ def lower_group(
     return _GroupLowering(group, stored, target, schedule).lower()
 
 
-@dataclass(frozen=True)
-class _Position:
-    """Where the program stands along a dimension: an index or a block of them, and a mask."""
-
-    index: Value
-    mask: Value | None
-
-
-class _GroupLowering:
+class _GroupLowering(Tile):
     def __init__(
         self,
         group: FusionGroup,
@@ -127,13 +114,10 @@ class _GroupLowering:
         extents = self.space.shape
         reach = max((a.reach(extents) for a in (*reads, *outputs)), default=0)
         is_small = max(reach, size_of(extents)) < _SMALL_INDEX
-        self.index_type: ScalarType = int32 if is_small else int64
-        name = _kernel_name(group, self._is_boundary)
-        self.b = Builder(name, self.schedule.num_warps, num_ctas=self.schedule.num_ctas)
-        self.b.program.noalias = True
-        self.arguments: list[Argument] = []
-        self.parameters: dict[object, Value] = {}
-        self.positions: dict[int, _Position] = {}
+        name = name_kernel(group, self._is_boundary)
+        builder = Builder(name, self.schedule.num_warps, num_ctas=self.schedule.num_ctas)
+        builder.program.noalias = True
+        super().__init__(builder, self.dimensions, self.schedule, int32 if is_small else int64)
         self.memo: Memo = {}
 
     # --- what is read and written ---
@@ -186,8 +170,8 @@ class _GroupLowering:
             tuple(self.arguments),
             (grid, 1, 1),
             size_of(self.space.shape),
-            self._nbytes(),
-            self._flops(),
+            count_bytes(self.group, self.accesses.values()),
+            count_flops(self.group, self.stored),
         )
 
     def _is_one_tile(self) -> bool:
@@ -201,184 +185,7 @@ class _GroupLowering:
     def _tile_shape(self) -> tuple[int, ...]:
         return tuple(self.schedule.blocks[position] for position in self.schedule.order)
 
-    def _zero(self) -> Value:
-        return self.b.constant(0, self.index_type)
-
-    def _place_grid(self) -> int:
-        """Cut the linear program id into one tile number per kept dimension, the last fastest."""
-        kept = [p for p, d in enumerate(self.dimensions) if not d.is_reduced]
-        tiles = {p: cdiv(self.dimensions[p].extent, self.schedule.blocks[p]) for p in kept}
-        if not kept:
-            return 1
-        rest = self.b.cast(self.b.program_id(0), self.index_type)
-        for number, position in enumerate(reversed(kept)):
-            tile = rest
-            if number < len(kept) - 1:
-                count = self._size(("tiles", position), f"tiles{position}", tiles[position])
-                tile, rest = self.b.rem(rest, count), self.b.div(rest, count)
-            block = self.schedule.blocks[position]
-            self._place_block(position, self.b.mul(tile, block) if block > 1 else tile)
-        return size_of(list(tiles.values()))
-
-    def _place_block(self, position: int, start: Value) -> None:
-        """Set the indices along a dimension to start, start + 1, ...; mask those past its end."""
-        block = self.schedule.blocks[position]
-        if block == 1:
-            self.positions[position] = _Position(start, None)
-            return
-        b = self.b
-        steps = b.cast(b.arange(0, block), self.index_type)
-        axis = self.schedule.order.index(position)
-        for other in range(len(self.schedule.order)):
-            if other != axis:
-                steps = b.expand_dims(steps, other)
-        index = steps
-        if not _is_zero(start):
-            index = b.add(b.splat(start, steps.shape), steps)
-        index.hint = f"i{position}"
-        mask = None
-        if self.dimensions[position].extent % block or not self._is_exact(position):
-            mask = b.compare("lt", index, b.splat(self._extent(position), index.shape))
-            mask.hint = f"mask{position}"
-        self.positions[position] = _Position(index, mask)
-
-    def _is_exact(self, position: int) -> bool:
-        """A whole row that fills its block exactly: its size is in the program anyway."""
-        dimension = self.dimensions[position]
-        return dimension.is_reduced and dimension.extent == self.schedule.blocks[position]
-
-    def _extent(self, position: int) -> Value:
-        extent = self.dimensions[position].extent
-        return self._size(("extent", position), f"n{position}", extent)
-
-    # --- parameters ---
-
-    def _size(self, key: object, name: str, value: int) -> Value:
-        """An int parameter, of the class of its largest power-of-two divisor up to 16."""
-        if key not in self.parameters:
-            divisibility = math.gcd(value, 16)
-            self.parameters[key] = self.b.parameter(name, self.index_type, divisibility)
-            self.arguments.append(SizeArgument(value, self.index_type))
-        return self.parameters[key]
-
-    def _pointer(self, access: Access, is_written: bool) -> Value:
-        key = ("pointer", access.base, access.offset, is_written)
-        if key not in self.parameters:
-            scalar = from_numpy(access.base.dtype)
-            number = sum(isinstance(a, ArrayArgument) for a in self.arguments)
-            name = f"{'out' if is_written else 'x'}{number}_ptr"
-            divisibility = math.gcd(access.offset * scalar.nbytes, 16)
-            self.parameters[key] = self.b.parameter(name, PointerType(scalar), divisibility)
-            self.arguments.append(ArrayArgument(access.base, access.offset, is_written))
-        return self.parameters[key]
-
-    def _constant(self, node: Node) -> Value:
-        key = ("constant", node)
-        if key not in self.parameters:
-            scalar = from_numpy(node.dtype)
-            number = sum(isinstance(a, ConstantArgument) for a in self.arguments)
-            name = f"c{number}"
-            self.parameters[key] = self.b.parameter(name, int8 if scalar == int1 else scalar)
-            self.arguments.append(ConstantArgument(node))
-        value = self.parameters[key]
-        is_bool = value.type.element == int8 and from_numpy(node.dtype) == int1
-        return self.b.cast(value, int1) if is_bool else value
-
-    def _stride(self, access: Access, position: int, name: str) -> Value | None:
-        """The stride along a dimension; None for 1 (0 is the caller's business)."""
-        stride = access.strides[self.dimensions[position].axes[-1]]
-        if stride == 1:
-            return None
-        key = ("stride", access.base, access.strides, position)
-        return self._size(key, f"{name}_stride{position}", stride)
-
     # --- memory ---
-
-    def _offsets(self, access: Access, name: str) -> tuple[Value | None, list[Value], Value | None]:
-        """Scalar part and block parts of the offset in elements, and the mask of the block parts.
-
-        What runs through memory comes first of the block parts: a thread has few of its values.
-        """
-        b = self.b
-        scalar: Value | None = None
-        blocks: list[Value] = []
-        mask: Value | None = None
-        for position, dimension in enumerate(self.dimensions):
-            axis = dimension.axes[-1]
-            if access.strides[axis] == 0:
-                continue
-            here = self.positions[position]
-            stride = self._stride(access, position, name)
-            shift = access.shift[axis] if access.shift and stride is not None else 0
-            index = b.add(here.index, shift) if shift else here.index
-            if here.index.shape == ():
-                term = index if stride is None else b.mul(index, stride)
-                scalar = term if scalar is None else b.add(scalar, term)
-                continue
-            shape = here.index.shape
-            term = index if stride is None else b.mul(index, b.splat(stride, shape))
-            blocks.insert(0 if stride is None else len(blocks), term)
-            mask = self._and(mask, here.mask)
-        if access.start:
-            start = self._size(("start", access), f"{name}_start", access.start)
-            scalar = start if scalar is None else b.add(scalar, start)
-        return scalar, blocks, mask
-
-    def _contiguous_shift(self, access: Access) -> int:
-        """The part of an access's shift that is a number of elements, the same at all sizes."""
-        axes = (dimension.axes[-1] for dimension in self.dimensions)
-        unit = (axis for axis in axes if access.strides[axis] == 1)
-        return sum(access.shift[axis] for axis in unit) if access.shift else 0
-
-    def _both(self, combine: Callable[..., Value], left: Value, right: Value) -> Value:
-        """Combine two values after broadcasting them to a common shape."""
-        return combine(*self._align([left, right]))
-
-    def _align(self, values: Sequence[Value]) -> list[Value]:
-        rank = max(len(value.shape) for value in values)
-        shape = tuple(
-            max(value.shape[axis] if value.shape else 1 for value in values) for axis in range(rank)
-        )
-        return [self.b.broadcast_to(value, shape) for value in values]
-
-    def _and(self, left: Value | None, right: Value | None) -> Value | None:
-        if left is None or right is None:
-            return left or right
-        return self._both(self.b.and_, left, right)
-
-    def _address(self, access: Access, is_written: bool) -> tuple[Value, Value | None]:
-        pointer = self._pointer(access, is_written)
-        name = pointer.hint.removesuffix("_ptr")
-        scalar, blocks, mask = self._offsets(access, name)
-        mask = self._and(mask, self._is_inside(access, name, scalar, blocks))
-        if scalar is not None:
-            pointer = self.b.add_pointer(pointer, scalar)
-        for block in blocks:
-            pointer = self._both(self.b.add_pointer, pointer, block)
-        shift = self._contiguous_shift(access)
-        if shift:
-            steps = self.b.constant(shift, self.index_type, pointer.shape)
-            pointer = self.b.add_pointer(pointer, steps)
-        if mask is not None:
-            mask = self.b.broadcast_to(mask, pointer.shape)
-        return pointer, mask
-
-    def _is_inside(
-        self, access: Access, name: str, scalar: Value | None, blocks: list[Value]
-    ) -> Value | None:
-        """Whether a read that may leave its array stays inside; None if all do."""
-        if access.inside is None:
-            return None
-        place = self._sum(blocks if scalar is None else [scalar, *blocks])
-        low, high = (
-            self.b.splat(self._size((which, access), f"{name}_{which}", end), place.shape)
-            for which, end in zip(("first", "last"), access.inside, strict=True)
-        )
-        return self.b.and_(self.b.compare("ge", place, low), self.b.compare("le", place, high))
-
-    def _sum(self, terms: Sequence[Value]) -> Value:
-        """The sum of offsets; 0 for none."""
-        return reduce(partial(self._both, self.b.add), terms) if terms else self._zero()
 
     def _load(self, read: Read) -> Value:
         node, _ = read
@@ -715,63 +522,6 @@ class _GroupLowering:
         last = (self.dimensions[position].extent - 1) // block * block
         return self.b.sub(self._size(("last", position), f"last{position}", last), index)
 
-    # --- figures ---
-
-    def _nbytes(self) -> int:
-        """Bytes moved at least: every array element the space touches once, outputs included."""
-        arrays = {a.base: a for a in self.accesses.values() if a.base.op is not Op.IOTA}
-        touched = sum(
-            size_of([n for n, s in zip(self.space.shape, a.strides, strict=True) if s])
-            * a.base.dtype.itemsize
-            for a in arrays.values()
-        )
-        return touched + sum(node.nbytes for node in self.group.stored)
-
-    def _flops(self) -> int:
-        seen: set[Node] = set()
-        stack = list(self.group.roots)
-        total = 0
-        while stack:
-            node = stack.pop()
-            if node in seen or (node in self.stored and node not in self.own):
-                continue
-            seen.add(node)
-            info = ELEMENTWISE.get(node.op)
-            operand_size = node.inputs[0].size if node.op is Op.REDUCE else node.size
-            total += operand_size * (info.flops if info else node.op in (Op.REDUCE, Op.SCAN))
-            stack.extend(node.inputs)
-        return total
-
 
 def _is_scan(node: Node) -> bool:
     return isinstance(node.attrs, ScanAttrs)
-
-
-def _is_zero(value: Value) -> bool:
-    return getattr(value.owner, "value", None) == 0 and value.owner.name == "constant"  # type: ignore[union-attr]
-
-
-def _kernel_name(group: FusionGroup, is_boundary: Callable[[Node], bool]) -> str:
-    """Content and order: the first four ops, then the dtype of the last result."""
-    words: dict[str, None] = {}
-    seen: set[Node] = set()
-    stack = [(root, False) for root in reversed(group.roots)]
-    while stack:
-        node, operands_done = stack.pop()
-        if operands_done:
-            words[_word(node)] = None
-        elif node not in seen and node.inputs:
-            seen.add(node)
-            stack.append((node, True))
-            below = [n for n in reversed(node.inputs) if n in group.roots or not is_boundary(n)]
-            stack.extend((operand, False) for operand in below)
-    listed = [word for word in words if word][:4] or ["copy"]
-    return "_".join(["fused", *listed, str(from_numpy(group.roots[-1].dtype))])
-
-
-def _word(node: Node) -> str:
-    if isinstance(node.attrs, ReduceAttrs):
-        return node.attrs.kind.value
-    if isinstance(node.attrs, ScanAttrs):
-        return f"cum{node.attrs.kind.value}"
-    return "" if node.op in (Op.VIEW, Op.RESHAPE, Op.CAST) else node.op.value
