@@ -1,6 +1,6 @@
-"""Compiled kernels in memory and on disk, and what a GPU's driver made of them.
+"""Compiled kernels in memory and on disk.
 
-The disk holds one file per kernel or image: a magic line, a checksum, then JSON metadata with the
+The disk holds one file per kernel: a magic line, a checksum, then JSON metadata with the
 key, and the image. Files are written under another name and renamed, so readers see whole files
 only; whatever cannot be read (missing, torn, of another version) is a miss. A directory that cannot
 be written is reported once and then left alone.

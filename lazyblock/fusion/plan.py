@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from lazyblock.graph.index_map import IndexMap
 from lazyblock.graph.node import Node
-from lazyblock.shapes import Shape, size_of
+from lazyblock.shapes import Shape
 
 
 class Form(enum.Enum):
@@ -65,14 +65,6 @@ class IterationSpace:
     def kept(self) -> tuple[int, ...]:
         """Axes that are not reduced."""
         return tuple(axis for axis in range(len(self.shape)) if axis not in self.reduced)
-
-    @property
-    def kept_size(self) -> int:
-        return size_of([self.shape[axis] for axis in self.kept])
-
-    @property
-    def reduced_size(self) -> int:
-        return size_of([self.shape[axis] for axis in self.reduced])
 
 
 @dataclass(frozen=True)

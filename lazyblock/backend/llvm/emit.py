@@ -22,14 +22,13 @@ class Loop:
 
 
 class Emitter:
-    """Collects the body of one function, and declarations, helper functions and metadata."""
+    """Collects the body of one function, and declarations and helper functions."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
         self._allocas: list[str] = []
         self._declarations: dict[str, str] = {}
         self._helpers: dict[str, str] = {}
-        self._metadata: list[str] = []
         self._count = 0
         self.label = "entry"  # of the block being written
 
@@ -103,13 +102,10 @@ class Emitter:
         stop: str,
         step: str,
         carried: Sequence[Typed] = (),
-        signed: bool = True,
-        hints: str = "",
     ) -> Iterator[Loop]:
         """Count from `start` to below `stop`; the `with` block is the body.
 
-        The body sets `loop.following`; after the block `loop.carried` are the final values. `hints`
-        names metadata for the back edge.
+        The body sets `loop.following`; after the block `loop.carried` are the final values.
         """
         before, head, body, done = (
             self.label,
@@ -121,13 +117,12 @@ class Emitter:
         names = [self.name() for _ in range(len(carried) + 1)]
         self._lines.extend("" for _ in names)
         loop = Loop(names[0], names[1:])
-        order = "slt" if signed else "ult"
-        more = self.value(f"icmp {order} {type} {loop.index}, {stop}")
+        more = self.value(f"icmp slt {type} {loop.index}, {stop}")
         self.branch_if(more, body, done)
         self.begin(body)
         yield loop
         following = [self.value(f"add {type} {loop.index}, {step}"), *loop.following]
-        self.line(f"br label %{head}" + (f", !llvm.loop {hints}" if hints else ""))
+        self.line(f"br label %{head}")
         rows = zip([(type, start), *carried], names, following, strict=True)
         for offset, ((kind, first), name, following_value) in enumerate(rows):
             incoming = f"[ {first}, %{before} ], [ {following_value}, %{self.label} ]"
@@ -154,24 +149,11 @@ class Emitter:
         self._declarations = other._declarations | self._declarations
         self._helpers = other._helpers | self._helpers
 
-    def metadata(self, text: str) -> str:
-        """Give the reference "!n" of a metadata node, made once per text."""
-        if text not in self._metadata:
-            self._metadata.append(text)
-        return f"!{self._metadata.index(text)}"
-
-    def loop_hints(self, *hints: str) -> str:
-        """Metadata of a loop's back edge, as `llvm.loop.unroll.disable`."""
-        nodes = [self.metadata(f'!{{!"{hint}"}}') for hint in hints]
-        number = len(self._metadata)
-        return self.metadata(f"distinct !{{{', '.join([f'!{number}', *nodes])}}}")
-
     def function(self, signature: str, attributes: str = "") -> str:
         """The function's text: `define <signature> <attributes> { ... }`."""
         body = "\n".join(["entry:", *self._allocas, *self._lines])
         return f"define {signature} {attributes}{{\n{body}\n}}\n"
 
     def surroundings(self) -> str:
-        """Declarations, helpers and metadata, to be written after the function."""
-        nodes = (f"!{number} = {text}" for number, text in enumerate(self._metadata))
-        return "\n".join([*self._helpers.values(), *self._declarations.values(), *nodes, ""])
+        """Declarations and helpers, to be written after the function."""
+        return "\n".join([*self._helpers.values(), *self._declarations.values(), ""])

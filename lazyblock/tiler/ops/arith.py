@@ -169,7 +169,7 @@ class Math(Op):
 
 @dataclass(eq=False)
 class Approximate(Op):
-    """A function of APPROXIMATIONS; what numerics="fast" makes of exact ones."""
+    """A function of APPROXIMATIONS: of numerics="fast", and where a sum forgives the error."""
 
     name = "approximate"
     traits = _ELEMENTWISE
