@@ -50,9 +50,12 @@ def test_what_walks_a_row_once_needs_no_cluster():
     assert schedule([standardise(array((64, 65536)), (1,))])[0] == 8
 
 
-@pytest.mark.parametrize(("columns", "registers"), [(32768, 64), (50257, 128)])
-def test_clusters_do_not_spill(columns, registers, tmp_path):
-    _, _, (kernel,) = pipeline.compile_for([softmax(array((64, columns)))], cuda_target("sm_90a"))
+@pytest.mark.parametrize(
+    ("rows", "columns", "registers"), [(4096, 32768, 64), (64, 32768, 64), (64, 50257, 128)]
+)
+def test_long_rows_do_not_spill(rows, columns, registers, tmp_path):
+    outputs = [softmax(array((rows, columns)))]
+    _, _, (kernel,) = pipeline.compile_for(outputs, cuda_target("sm_90a"))
     usage = assemble(kernel.stages["ptx"], "sm_90a", tmp_path)
     assert usage.spill_bytes == usage.stack_bytes == 0
     assert usage.registers <= registers
