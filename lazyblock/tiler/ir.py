@@ -184,7 +184,8 @@ class Program:
 
     num_warps and num_ctas are scheduling hints for GPUs: an instance runs on a cluster of num_ctas
     CTAs of num_warps warps each.
-    noalias promises that no two pointer parameters reach the same memory.
+    noalias promises that no two pointer parameters reach the same memory; writes_once, that no
+    element of memory is written twice.
     """
 
     name: str
@@ -194,6 +195,7 @@ class Program:
     num_ctas: int = 1
     num_stages: int = 1
     noalias: bool = False
+    writes_once: bool = False
 
 
 # --- walking and copying -------------------------------------------------------------------------

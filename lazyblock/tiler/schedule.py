@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from lazyblock.shapes import next_power_of_2, size_of
 from lazyblock.target import Target
 from lazyblock.tiler.lower.walk import Access, Dimension
+from lazyblock.tiler.row_cut import Row, RowCut, cut_row
 
-_GPU_ROW_BYTES = 1 << 17  # of a row held in the registers of one CTA
-_CLUSTER_ROW_BYTES = 1 << 15  # of a row per CTA of a cluster: several of them fit a multiprocessor
-_MOST_CLUSTER_ROW_BYTES = 1 << 16  # twice as much and registers spill
+_GPU_ROW_BYTES = 1 << 17  # of a row that the registers of one CTA can hold
+_SUMMED_ROW_BYTES = 1 << 16  # of a row held although it is walked along once
 _OUTER_WARPS = 4  # each with some rows of a tile of all pairs, its lanes side by side along them
 _OUTER_ROWS = 8  # at most, of a thread
 _OUTER_REGISTERS = 24  # of a thread, for accumulators
@@ -24,7 +24,8 @@ _OUTER_LEAST = (32, 128)  # rows and columns that fill such tiles
 _CPU_ROW_ELEMENTS = 16384  # of a row held in a stack tile, within the first two cache levels
 _GPU_COLUMNS = 32  # of a tile that reduces columns: whole 128-byte lines of float32
 _LEAST_COLUMNS = 8  # if there are few: what memory moves at least
-_STENCIL_ROWS, _STENCIL_COLUMNS = 4, 512  # of a GPU tile: a thread has four runs of four
+_STENCIL_ROWS, _STENCIL_COLUMNS, _STENCIL_WARPS = 8, 128, 2  # a thread has four runs of four
+_REPEATED_COLUMNS = 128  # of a GPU tile of several rows that read the same row
 _GPU_SCANNED_COLUMNS = 512
 _ONLINE_TILE, _ONLINE_TILES, _ONLINE_WARPS = 1024, 4, 16  # 8 numbers a thread
 _GPU_SCAN_TILE = 2048  # of a long row: small, so that many programs share a unit
@@ -37,7 +38,8 @@ class TileSchedule:
     """Block extent per dimension (powers of two), order of the block's axes, CTAs and their warps.
 
     order: tile dimensions as axes of the block, the one that vectors run along last. unroll: tiles
-    that one iteration of a loop that accumulates takes.
+    that one iteration of a loop that accumulates takes. pieces: blocks that hold a row together, if
+    more than one does; nothing loops then.
     """
 
     blocks: tuple[int, ...]
@@ -45,6 +47,7 @@ class TileSchedule:
     num_warps: int = 4
     num_ctas: int = 1
     unroll: int = 1
+    pieces: int = 1
 
 
 @dataclass(frozen=True)
@@ -119,7 +122,10 @@ def _schedule_map(
                 num_warps, tile = 2 * num_warps, 2 * tile
         elif target.is_gpu and _is_stencil(outer, dimensions, accesses):
             blocks[inner] = min(blocks[inner], _STENCIL_COLUMNS)
-            tile = _STENCIL_ROWS * _STENCIL_COLUMNS
+            num_warps, tile = _STENCIL_WARPS, _STENCIL_ROWS * _STENCIL_COLUMNS
+        elif target.is_gpu and _is_repeated(outer, inner, dimensions, accesses):
+            blocks[inner] = min(blocks[inner], _REPEATED_COLUMNS)
+            tile = 2 * tile
         room = tile // blocks[inner]
         blocks[outer] = min(next_power_of_2(dimensions[outer].extent), room)
     return _finish(blocks, ranked, num_warps, target, tile)
@@ -129,6 +135,14 @@ def _is_stencil(position: int, dimensions: Sequence[Dimension], accesses: Sequen
     """Whether neighbours along a dimension read the same elements of an array."""
     axis = dimensions[position].axes[-1]
     return any(access.shift and access.shift[axis] for access in accesses)
+
+
+def _is_repeated(
+    outer: int, inner: int, dimensions: Sequence[Dimension], accesses: Sequence[Access]
+) -> bool:
+    """Whether some access is the same at all places of `outer`, but not of `inner`."""
+    axes = [dimensions[position].axes[-1] for position in (outer, inner)]
+    return any(not a.strides[axes[0]] and a.strides[axes[1]] for a in accesses)
 
 
 def _schedule_rows(
@@ -156,14 +170,12 @@ def _schedule_rows(
     widest = max(widest, 4) * (2 if work.has_scan else 1)
     row_bytes = dimensions[inner].extent * widest
     is_few = size_of([dimensions[p].extent for p in kept]) <= target.num_units
-    is_hard = work.num_walks > 1 and (is_few or row_bytes > _GPU_ROW_BYTES)
-    has_clusters = is_hard and len(reduced) == 1 and not work.has_scan
-    num_ctas = _cluster_size(row_bytes, target) if has_clusters else 1
-    if num_ctas > 1:  # 32 words per thread
-        blocks[inner] = next_power_of_2(dimensions[inner].extent)
-        row_bytes = blocks[inner] * widest
-        num_warps = 8 * row_bytes // (_CLUSTER_ROW_BYTES * num_ctas)
-        return TileSchedule(tuple(blocks), (inner,), num_warps, num_ctas)
+    is_held = work.num_walks > 1 or row_bytes <= _SUMMED_ROW_BYTES
+    if target.is_gpu and len(reduced) == 1 and is_held and not work.has_scan:
+        memory = max((a.base.dtype.itemsize for a in accesses), default=4)
+        cut = cut_row(Row(dimensions[inner].extent, widest, memory, is_few), target)
+        if cut is not None:
+            return _schedule_pieces(cut, blocks, row, inner, dimensions)
     _cut_rows(blocks, row, inner, len(reduced) == 1, widest, dimensions, target)
     if target.is_gpu and blocks[inner] < dimensions[inner].extent:
         if work.has_scan:
@@ -172,9 +184,24 @@ def _schedule_rows(
             blocks[inner] = _ONLINE_TILE
             return TileSchedule(tuple(blocks), (inner,), _ONLINE_WARPS, unroll=_ONLINE_TILES)
     order = [inner] if row is None else [row, inner]
-    is_kept = work.num_walks > 1 and blocks[inner] >= dimensions[inner].extent
-    is_large = is_kept and blocks[inner] >= 8192  # 32 numbers a thread rather than 16
-    return _finish(blocks, order, 8, target, 8192 if is_large else 4096)
+    return _finish(blocks, order, 8, target, 4096)
+
+
+def _schedule_pieces(
+    cut: RowCut,
+    blocks: list[int],
+    row: int | None,
+    inner: int,
+    dimensions: Sequence[Dimension],
+) -> TileSchedule:
+    blocks[inner] = cut.block
+    if row is not None:
+        blocks[row] = min(next_power_of_2(dimensions[row].extent), cut.rows)
+    order = tuple(p for p in (row, inner) if p is not None and blocks[p] > 1)
+    threads = cut.num_threads // cut.num_ctas * (blocks[row] if row is not None else 1)
+    return TileSchedule(
+        tuple(blocks), order, max(threads // 32, 1), cut.num_ctas, pieces=cut.pieces
+    )
 
 
 def _runs_along(
@@ -184,18 +211,6 @@ def _runs_along(
     axes = [dimensions[position].axes[-1] for position in (row, inner)]
     whole = [a for a in accesses if all(a.strides[axis] for axis in axes)] or accesses
     return _contiguity(row, dimensions, whole) > _contiguity(inner, dimensions, whole)
-
-
-def _cluster_size(row_bytes: int, target: Target) -> int:
-    """CTAs that hold a row in their registers together; 1 when one CTA or a loop does better.
-
-    Barriers of a cluster are slow, so clusters are for rows that no CTA holds or that are too few
-    for all units.
-    """
-    padded = next_power_of_2(row_bytes)
-    if padded > target.max_ctas * _MOST_CLUSTER_ROW_BYTES:
-        return 1
-    return max(min(padded // _CLUSTER_ROW_BYTES, target.max_ctas), 1)
 
 
 def _find_outer(

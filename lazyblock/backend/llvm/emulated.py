@@ -109,6 +109,18 @@ class EmulatedEmitter(ThreadEmitter):
     def await_start(self) -> None:
         self._meet("cluster start")
 
+    def init_mailboxes(self, counts: Sequence[str]) -> None:
+        pass
+
+    def expect_mail(self, count: str, nbytes: int) -> None:
+        pass
+
+    def send_mail(self, element: ScalarType, value: str, place: str, count: str) -> None:
+        self.store_vector(element, [value], f"{CLUSTER_POINTER} {place}", element_nbytes(element))
+
+    def await_mail(self, count: str) -> None:
+        self._meet("cluster barrier")  # all have sent then
+
     def exchange(self, kind: str, word: str, lane: int | str) -> str:
         self.call("void", self._use("publish"), ("i32", word))
         self._meet("shuffle")

@@ -62,9 +62,11 @@ def emit_nvptx(
     infos = analyse(program)
     emitter = emitter or ThreadEmitter()
     roots = RootFinder(parameter.value for parameter in program.parameters)
-    barriers = Barriers(emitter, roots)
+    barriers = Barriers(emitter, roots, program.writes_once)
     code = BlockCode(emitter, target, LayoutPlan(program, infos), infos, barriers)
     emitter.start(num_threads, program.num_ctas)
+    if program.num_ctas > 1:
+        code.shared.prepare_mailboxes(sum(isinstance(op, ops.Reduce) for op in walk(program.body)))
     barriers.start()
     _bind_parameters(code, program)
     _emit_region(code, program.body)

@@ -27,17 +27,23 @@ Roots = frozenset[Value]
 
 @dataclass(frozen=True)
 class GlobalAccess:
-    """A load or store: the values its pointers derive from, and who touches what."""
+    """A load or store: the values its pointers derive from, and who touches what.
+
+    is_only_write: nothing else writes what this writes.
+    """
 
     is_write: bool
     crosses_ctas: bool
     roots: Roots
     pointer: Value
     layout: LinearLayout | None
+    is_only_write: bool = False
 
     def conflicts(self, other: Access) -> bool:
         """Whether two threads may touch one element, one of them writing."""
         if not isinstance(other, GlobalAccess) or not self.roots & other.roots:
+            return False
+        if self.is_only_write and other.is_only_write:
             return False
         is_same = self.pointer is other.pointer and self.layout == other.layout
         is_apart = is_same and self.layout is not None and not any(self.layout.replica_masks())
@@ -119,10 +125,14 @@ class Barriers:
     them before it writes to their memory (at the latest at a loop or at the end of a branch).
     """
 
-    def __init__(self, emitter: ThreadEmitter, roots: RootFinder) -> None:
+    def __init__(
+        self, emitter: ThreadEmitter, roots: RootFinder, writes_once: bool = False
+    ) -> None:
         self._emitter = emitter
         self._roots = roots
+        self._writes_once = writes_once
         self.state = State()
+        self.is_in_loop = False
 
     # --- waiting ---------------------------------------------------------------------------------
 
@@ -161,7 +171,9 @@ class Barriers:
     def before_access(self, op: ops.Load | ops.Store, layout: LinearLayout) -> None:
         """Wait if the access conflicts with earlier ones; remember it."""
         roots, is_write = self._roots.find(op.pointer), isinstance(op, ops.Store)
-        self.touch(GlobalAccess(is_write, self._emitter.num_ctas > 1, roots, op.pointer, layout))
+        is_only = is_write and self._writes_once
+        crosses = self._emitter.num_ctas > 1
+        self.touch(GlobalAccess(is_write, crosses, roots, op.pointer, layout, is_only))
 
     def touch(self, access: Access) -> None:
         state = self.state
@@ -179,14 +191,15 @@ class Barriers:
     def loop(self) -> Iterator[None]:
         """Emit a loop; the `with` block emits its body up to `end_iteration`."""
         self.await_start()
-        before = self.state
+        before, was_in_loop = self.state, self.is_in_loop
+        self.is_in_loop = True
         cta, cluster = (
             replace(trace, exposed=frozenset(), is_open=True)
             for trace in (before.cta, before.cluster)
         )
         self.state = State(cta, cluster)
         yield
-        after = self.state
+        after, self.is_in_loop = self.state, was_in_loop
         self.state = State(before.cta.looped(after.cta), before.cluster.looped(after.cluster))
 
     def end_iteration(self) -> None:

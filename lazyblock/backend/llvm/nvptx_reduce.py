@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from lazyblock.backend.llvm.layout import LANE_BITS, LinearLayout, flatten_coordinates
 from lazyblock.backend.llvm.nvptx_blocks import BlockCode, Registers
 from lazyblock.backend.llvm.nvptx_layouts import VECTOR_BYTES
-from lazyblock.backend.llvm.nvptx_shared import Slot
-from lazyblock.backend.llvm.nvptx_thread import ThreadEmitter, value_type
+from lazyblock.backend.llvm.nvptx_shared import Mailbox, Slot
+from lazyblock.backend.llvm.nvptx_thread import ThreadEmitter, can_be_mailed, value_type
 from lazyblock.backend.llvm.types import element_nbytes
 from lazyblock.tiler import ops
 from lazyblock.tiler.ops.arith import COMMUTATIVE_KINDS
@@ -157,10 +157,19 @@ class Partials:
 
     def exchange(self, rows: Sequence[Row]) -> list[list[Row]]:
         """Give the row of each register; get, for each, the rows of all places in order."""
-        slot = self._shared.open_slot(self.nbytes, self._crosses_ctas)
+        slot = self._open_mailbox() or self._shared.open_slot(self.nbytes, self._crosses_ctas)
         self._write(slot, rows)
         slot.publish()
         return self._read(slot)
+
+    def _open_mailbox(self) -> Mailbox | None:
+        if not self._crosses_ctas or not can_be_mailed(self._elements):
+            return None
+        mailbox = self._shared.open_mailbox(self.nbytes)
+        if mailbox is not None:
+            size = self.num_partials * math.prod(self._result.shape)
+            mailbox.expect(size * sum(element_nbytes(element) for element in self._elements))
+        return mailbox
 
     def _write(self, slot: Slot, rows: Sequence[Row]) -> None:
         """Each warp's (or CTA's) partials, from the first thread that has them."""

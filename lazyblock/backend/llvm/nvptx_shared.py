@@ -3,20 +3,22 @@
 Whoever wants to pass data between threads opens a slot, writes, calls `publish` (a barrier) and
 reads. A slot lies where nobody may still be reading, so straight code needs one barrier per
 exchange, and its memory serves again after the next one. In a cluster every CTA has such memory,
-with the same slots at the same places; a thread may write to those of other CTAs.
+with the same slots at the same places; a thread may write to those of other CTAs. What is exchanged
+between them once, outside loops, goes through a mailbox, which needs no barrier at all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from lazyblock.backend.llvm.nvptx_barriers import Barriers, SharedAccess
 from lazyblock.backend.llvm.nvptx_thread import SHARED_POINTER, ThreadEmitter, stored_type
 from lazyblock.backend.llvm.types import element_nbytes
-from lazyblock.tiler.types import Element
+from lazyblock.tiler.types import Element, ScalarType
 
 _ALIGNMENT = 16
+_COUNT_BYTES = 8  # of a mailbox
 
 
 @dataclass
@@ -27,6 +29,31 @@ class SharedMemory:
     barriers: Barriers
     limit: int
     nbytes: int = 0
+    _kept: list[tuple[int, int]] = field(default_factory=list)  # ranges that never serve again
+    _counts: list[str] = field(default_factory=list)  # addresses, of mailboxes not used yet
+
+    def prepare_mailboxes(self, number: int) -> None:
+        """Make the counts of that many mailboxes; at the kernel's start."""
+        if number:
+            start, base = self._keep(number * _COUNT_BYTES), self.emitter.shared_base()
+            steps = range(start, start + number * _COUNT_BYTES, _COUNT_BYTES)
+            self._counts = [_advance(self.emitter, SHARED_POINTER, base, step) for step in steps]
+            self.emitter.init_mailboxes(self._counts)
+
+    def open_mailbox(self, nbytes: int) -> Mailbox | None:
+        """A mailbox for one exchange between CTAs; None where there is none or it may run again."""
+        if not self._counts or self.barriers.is_in_loop:
+            return None
+        self.barriers.await_start()
+        start = self._keep(nbytes)
+        place = start, start + _align(nbytes), True, self.emitter.shared_base(), SHARED_POINTER
+        return Mailbox(self, *place, self._counts.pop())
+
+    def _keep(self, nbytes: int) -> int:
+        start = self.nbytes
+        self.nbytes += _align(nbytes)
+        self._kept.append((start, self.nbytes))
+        return start
 
     def open_slot(self, nbytes: int, crosses_ctas: bool = False) -> Slot:
         """A slot that this thread may write to now; in all CTAs if `crosses_ctas`."""
@@ -35,7 +62,7 @@ class SharedMemory:
         size = _align(nbytes)
         start = _first_gap(self._busy(crosses_ctas), size)
         if start and start + size > self.limit:
-            start = 0  # then the writers wait for the readers
+            start = _first_gap(self._kept, size)  # then the writers wait for the readers
         self.nbytes = max(self.nbytes, start + size)
         slot = Slot(self, start, start + size, crosses_ctas, self.emitter.shared_base())
         self.barriers.touch(slot.access(is_write=True))
@@ -46,7 +73,8 @@ class SharedMemory:
         state = self.barriers.state
         trace = state.cluster if crosses_ctas else state.cta
         touched = trace.recent | trace.exposed
-        return sorted({(a.start, a.stop) for a in touched if isinstance(a, SharedAccess)})
+        ranges = {(a.start, a.stop) for a in touched if isinstance(a, SharedAccess)}
+        return sorted(ranges.union(self._kept))
 
     def definitions(self) -> str:
         """The symbol that slots refer to."""
@@ -111,3 +139,39 @@ class Slot:
         place = f"{self.space} {address}"
         align = element_nbytes(element) * width
         return self.memory.emitter.load_vector(element, width, place, align)
+
+
+@dataclass(frozen=True)
+class Mailbox(Slot):
+    """A slot that all CTAs of a cluster write to, all of it, once; each waits for what it gets.
+
+    Nobody uses the memory before or after: peers may write as soon as they run, and what was read
+    needs no guard. A CTA ends when all has come that others send it, so they find it there.
+    """
+
+    count: str = ""  # address of the count of bytes
+
+    def publish(self) -> None:
+        self.memory.emitter.await_mail(self.count)
+
+    def expect(self, nbytes: int) -> None:
+        """Say how many bytes will be written to each copy."""
+        self.memory.emitter.expect_mail(self.count, nbytes)
+
+    def of_cta(self, rank: str) -> Mailbox:
+        space, base = self.memory.emitter.map_shared(self.base, rank)
+        _, count = self.memory.emitter.map_shared(self.count, rank)
+        return replace(self, base=base, space=space, count=count)
+
+    def store(self, element: Element, values: list[str], address: str) -> None:
+        assert isinstance(element, ScalarType)
+        for number, value in enumerate(values):
+            steps = number * element_nbytes(element)
+            place = _advance(self.memory.emitter, self.space, address, steps)
+            self.memory.emitter.send_mail(element, value, place, self.count)
+
+
+def _advance(emitter: ThreadEmitter, space: str, address: str, nbytes: int) -> str:
+    if not nbytes:
+        return address
+    return emitter.value(f"getelementptr i8, {space} {address}, i32 {nbytes}")

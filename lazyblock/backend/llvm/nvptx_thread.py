@@ -9,7 +9,7 @@ weight per lane and warp bit.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from lazyblock.backend.llvm.emit import Emitter
@@ -80,6 +80,54 @@ define internal {CLUSTER_POINTER} @lazyblock.map_shared(
   ret {CLUSTER_POINTER} %r
 }}
 """
+# Mailboxes: memory of a CTA that each CTA of its cluster writes to once, with a count of the bytes
+# that came. A cluster barrier would also wait for memory at large, which takes far longer.
+_INIT_MAILBOX = f"""\
+declare void @llvm.nvvm.mbarrier.init.shared({SHARED_POINTER}, i32)
+define internal void @lazyblock.init_mailbox({SHARED_POINTER} %count) alwaysinline nounwind {{
+  call void @llvm.nvvm.mbarrier.init.shared({SHARED_POINTER} %count, i32 1)
+  ret void
+}}
+"""
+_SHOW_MAILBOXES = """\
+declare void @llvm.nvvm.fence.mbarrier_init.release.cluster()
+define internal void @lazyblock.show_mailboxes() alwaysinline nounwind {
+  call void @llvm.nvvm.fence.mbarrier_init.release.cluster()
+  ret void
+}
+"""
+_EXPECT_MAIL = f"""\
+declare i64 @llvm.nvvm.mbarrier.arrive.expect.tx.scope.cta.space.cta({SHARED_POINTER}, i32)
+define internal void @lazyblock.expect_mail(
+    {SHARED_POINTER} %count, i32 %nbytes) alwaysinline convergent nounwind {{
+  %r = call i64 @llvm.nvvm.mbarrier.arrive.expect.tx.scope.cta.space.cta(
+    {SHARED_POINTER} %count, i32 %nbytes)
+  ret void
+}}
+"""
+_SEND_MAIL = f"""\
+define internal void @lazyblock.send_mail_{{bits}}({CLUSTER_POINTER} %place, i{{bits}} %value,
+    {CLUSTER_POINTER} %count) alwaysinline nounwind {{{{
+  call void asm sideeffect "st.async.shared::cluster.mbarrier::complete_tx::bytes.b{{bits}} \
+[$0], $1, [$2];", "l,{{register}},l,~{{{{memory}}}}"(
+    {CLUSTER_POINTER} %place, i{{bits}} %value, {CLUSTER_POINTER} %count)
+  ret void
+}}}}
+"""
+_AWAIT_MAIL = f"""\
+declare i1 @llvm.nvvm.mbarrier.try.wait.parity.scope.cta.space.cta({SHARED_POINTER}, i32)
+define internal void @lazyblock.await_mail({SHARED_POINTER} %count) alwaysinline nounwind {{
+entry:
+  br label %wait
+wait:
+  %has.come = call i1 @llvm.nvvm.mbarrier.try.wait.parity.scope.cta.space.cta(
+    {SHARED_POINTER} %count, i32 0)
+  br i1 %has.come, label %done, label %wait
+done:
+  ret void
+}}
+"""
+MAIL_BYTES = 4, 8  # of what can be sent
 _REGISTERS = {
     "lazyblock.thread_index": "tid.x",
     **{f"lazyblock.program_id.{axis}": f"ctaid.{axis}" for axis in "xyz"},
@@ -106,7 +154,20 @@ THREAD_FUNCTIONS: Mapping[str, str] = {
     "lazyblock.announce_start": _ANNOUNCE_START,
     "lazyblock.await_start": _AWAIT_START,
     "lazyblock.map_shared": _MAP_SHARED,
+    "lazyblock.init_mailbox": _INIT_MAILBOX,
+    "lazyblock.show_mailboxes": _SHOW_MAILBOXES,
+    "lazyblock.expect_mail": _EXPECT_MAIL,
+    "lazyblock.await_mail": _AWAIT_MAIL,
+    **{
+        f"lazyblock.send_mail_{bits}": _SEND_MAIL.format(bits=bits, register=register)
+        for bits, register in ((32, "r"), (64, "l"))
+    },
 }
+
+
+def can_be_mailed(elements: Iterable[Element]) -> bool:
+    """Whether mailboxes hold such elements."""
+    return all(element_nbytes(element) in MAIL_BYTES for element in elements)
 
 
 def value_type(element: Element) -> str:
@@ -127,7 +188,7 @@ class ThreadEmitter(Emitter):
     def __init__(self) -> None:
         super().__init__()
         self._thread_index = ""
-        self.num_ctas = 1
+        self._num_warps = self.num_ctas = 1
         self.op: Op | None = None  # what is being emitted
 
     def start(self, num_threads: int, num_ctas: int) -> None:
@@ -136,6 +197,7 @@ class ThreadEmitter(Emitter):
         Reads the thread's index in the cluster, which everything may use.
         """
         self.num_ctas = num_ctas
+        self._num_warps = num_threads >> LANE_BITS
         self._thread_index = self.ask("thread_index")
         if num_ctas > 1:
             first = self.value(f"mul i32 {self.ask('cta_rank')}, {num_threads}")
@@ -204,6 +266,34 @@ class ThreadEmitter(Emitter):
         """Type and name of the address of the same place in the memory of CTA `rank`."""
         arguments = (SHARED_POINTER, address), ("i32", rank)
         return CLUSTER_POINTER, self.call(CLUSTER_POINTER, self._use("map_shared"), *arguments)
+
+    # --- mailboxes -------------------------------------------------------------------------------
+
+    def init_mailboxes(self, counts: Sequence[str]) -> None:
+        """Prepare the counts (addresses in shared memory) of this CTA; before `announce_start`."""
+        if not counts:
+            return
+        with self.when(self.is_first_of_cta()):
+            for count in counts:
+                self.call("void", self._use("init_mailbox"), (SHARED_POINTER, count))
+            self.call("void", self._use("show_mailboxes"))
+
+    def expect_mail(self, count: str, nbytes: int) -> None:
+        """Say how many bytes will come to this CTA."""
+        with self.when(self.is_first_of_cta()):
+            arguments = (SHARED_POINTER, count), ("i32", str(nbytes))
+            self.call("void", self._use("expect_mail"), *arguments)
+
+    def send_mail(self, element: ScalarType, value: str, place: str, count: str) -> None:
+        """Write to another CTA and count it there; addresses are in the cluster's memory."""
+        bits = f"i{element.bits}"
+        word = self._convert("bitcast", llvm_scalar(element), value, bits)
+        arguments = (CLUSTER_POINTER, place), (bits, word), (CLUSTER_POINTER, count)
+        self.call("void", self._use(f"send_mail_{element.bits}"), *arguments)
+
+    def await_mail(self, count: str) -> None:
+        """Wait until all that this CTA expects has come."""
+        self.call("void", self._use("await_mail"), (SHARED_POINTER, count))
 
     # --- memory ----------------------------------------------------------------------------------
 
@@ -315,6 +405,10 @@ class ThreadEmitter(Emitter):
             return ""
         found = self.value(f"and i32 {self._thread_index}, {mask}")
         return self.value(f"icmp eq i32 {found}, 0")
+
+    def is_first_of_cta(self) -> str:
+        """Whether this is the first thread of its CTA."""
+        return self.is_first_replica((1 << LANE_BITS) - 1, self._num_warps - 1)
 
     # --- branches --------------------------------------------------------------------------------
 

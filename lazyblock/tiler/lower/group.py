@@ -2,9 +2,10 @@
 
 Every program instance owns one tile of the kept dimensions. A map group computes and stores its
 tile. A rows group walks the reduced dimensions: in one tile when a whole row fits the block, else
-in one loop per level of reductions (those of a level need only earlier levels) and a last loop for
-the outputs that span whole rows. A scan is computed anew in every loop that needs it, which carries
-what came before the tile.
+once per level of reductions (those of a level need only earlier levels) and once more for the
+outputs that span whole rows. A walk is a loop, or goes through a few pieces of the row, which stay
+known: what one walk has computed of a piece serves the next. A scan is computed anew in every loop
+that needs it, which carries what came before the tile.
 
 Values are pulled: a node is computed at an index map when a root needs it, once per map. What does
 not depend on the reduced dimensions is computed before their loops.
@@ -116,9 +117,10 @@ class _GroupLowering(Tile):
         is_small = max(reach, size_of(extents)) < _SMALL_INDEX
         name = name_kernel(group, self._is_boundary)
         builder = Builder(name, self.schedule.num_warps, num_ctas=self.schedule.num_ctas)
-        builder.program.noalias = True
+        builder.program.noalias = builder.program.writes_once = True
         super().__init__(builder, self.dimensions, self.schedule, int32 if is_small else int64)
         self.memo: Memo = {}
+        self.pieces: list[dict[Read, Value]] = [{} for _ in range(self.schedule.pieces)]
 
     # --- what is read and written ---
 
@@ -158,11 +160,11 @@ class _GroupLowering(Tile):
     def lower(self) -> LoweredKernel:
         grid = self._place_grid()
         if self.space.reduced and not self._is_one_tile():
-            self._walk_in_loops()
+            self._walk_rows()
         else:
             for position, dimension in enumerate(self.dimensions):
                 if dimension.is_reduced:
-                    self._place_block(position, self._zero())
+                    self._place_piece(position, 0)
             self._compute(self.group.roots)
             self._store(self.group.stored)
         return LoweredKernel(
@@ -358,12 +360,12 @@ class _GroupLowering(Tile):
             following.append(self.b.expand_dims(end, axis) if len(scanned.shape) > 1 else end)
         return following
 
-    # --- loops ---
+    # --- rows of several tiles ---
 
-    def _walk_in_loops(self) -> None:
+    def _walk_rows(self) -> None:
         for level in self._levels():
             self._hoist(r for r in level if r not in self.online)
-            self._reduce_in_loop([r for r in level if isinstance(r.attrs, ReduceAttrs)])
+            self._reduce_level([r for r in level if isinstance(r.attrs, ReduceAttrs)])
         per_row = [n for n in self.group.stored if self._is_per_row(n)]
         whole = [n for n in self.group.stored if not self._is_per_row(n)]
         self._compute(n for n in per_row if not isinstance(n.attrs, ReduceAttrs))
@@ -378,7 +380,7 @@ class _GroupLowering(Tile):
                 self._store(whole)
                 return following
 
-            self._loop(body, list(map(self._start_scan, scans)))
+            self._walk(body, list(map(self._start_scan, scans)))
 
     def _is_per_row(self, node: Node) -> bool:
         return is_per_row(self.group.maps[node], self.space)
@@ -427,7 +429,7 @@ class _GroupLowering(Tile):
             if node.op is Op.CONSTANT:
                 self._value(node, at)
 
-    def _reduce_in_loop(self, reductions: list[Node]) -> None:
+    def _reduce_level(self, reductions: list[Node]) -> None:
         """One walk over the reduced dimensions that accumulates `reductions` tile by tile."""
         shape, scans = self._tile_shape(), self._scans_below(reductions)
         initial = [identity_block(self.b, r, shape) for r in reductions]
@@ -439,8 +441,23 @@ class _GroupLowering(Tile):
             self._accumulate(totals, shape)
             return [*totals.values(), *following]
 
-        results = self._loop(body, initial, self.schedule.unroll)
+        results = self._walk(body, initial, self.schedule.unroll)
         self._finish_reductions(dict(zip(reductions, results, strict=False)))
+
+    def _walk(
+        self, body: Callable[..., object], initial: Sequence[Value] = (), unroll: int = 1
+    ) -> Sequence[Value]:
+        """Go from tile to tile of the rows with `body(*carried)`."""
+        if self.schedule.pieces == 1:
+            return self._loop(body, initial, unroll)
+        (position,) = (p for p, d in enumerate(self.dimensions) if d.is_reduced)
+        outer, carried = self.memo, initial
+        for number, known in enumerate(self.pieces):
+            self.memo = ChainMap(known, outer)
+            self._place_piece(position, number)
+            carried = body(*carried) or ()  # type: ignore[assignment]
+        self.memo = outer
+        return carried
 
     def _accumulate(self, totals: dict[Node, Value], shape: tuple[int, ...]) -> None:
         """Combine the tiles at hand with `totals`."""

@@ -69,8 +69,17 @@ class Tile:
             self._place_block(position, self.b.mul(tile, block) if block > 1 else tile)
         return size_of(list(tiles.values()))
 
-    def _place_block(self, position: int, start: Value) -> None:
-        """Set the indices along a dimension to start, start + 1, ...; mask those past its end."""
+    def _place_piece(self, position: int, number: int) -> None:
+        """Set the indices along a dimension to those of a block at a known place."""
+        block, extent = self.schedule.blocks[position], self.dimensions[position].extent
+        start = self.b.constant(number * block, self.index_type)
+        self._place_block(position, start, is_full=(number + 1) * block <= extent)
+
+    def _place_block(self, position: int, start: Value, is_full: bool = False) -> None:
+        """Set the indices along a dimension to start, start + 1, ...; mask those past its end.
+
+        is_full: none is, at any size that the program serves.
+        """
         block = self.schedule.blocks[position]
         if block == 1:
             self.positions[position] = _Position(start, None)
@@ -86,7 +95,7 @@ class Tile:
             index = b.add(b.splat(start, steps.shape), steps)
         index.hint = f"i{position}"
         mask = None
-        if self.dimensions[position].extent % block or not self._is_exact(position):
+        if not is_full and not self._is_exact(position):
             mask = b.compare("lt", index, b.splat(self._extent(position), index.shape))
             mask.hint = f"mask{position}"
         self.positions[position] = _Position(index, mask)
