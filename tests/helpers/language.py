@@ -10,7 +10,8 @@ import types as python_types
 import numpy as np
 
 from lazyblock.tiler.builder import Builder
-from lazyblock.tiler.interpret import Addresses, _memory_of, evaluate
+from lazyblock.tiler.interpret import evaluate
+from lazyblock.tiler.interpret_memory import Addresses, memory_of
 from lazyblock.tiler.types import (
     SCALARS,
     BlockType,
@@ -307,7 +308,7 @@ def run_text(text, program, arguments, grid):
     for parameter, argument in zip(program.parameters, arguments, strict=True):
         element = parameter.value.type.element
         if isinstance(element, PointerType):
-            MEMORIES.append(_memory_of(parameter.name, argument))
+            MEMORIES.append(memory_of(parameter.name, argument))
             data = Addresses(np.asarray(len(MEMORIES) - 1), np.asarray(MEMORIES[-1].start))
             blocks.append(Block(data, element.pointee))
         else:

@@ -48,6 +48,7 @@ _UNWRITTEN = 0xFF  # what new memory holds: NaN, -1
 _WARP_SIZE = 32
 _WARP_MEETINGS = ("shuffle", "vote")
 _GRID_SLOTS = 3
+MOST_ROUNDS = 1 << 16  # of the while loops of a program instance
 _Run = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4, ctypes.c_int64)
 
 _epochs = itertools.count(1)  # of all launches: see emulated_support
@@ -187,6 +188,9 @@ class EmulatedKernel(LoadedKernel):
         self._begun.append((epoch, place))
         self._set("program_start", start)
         self._set("is_started", 0)
+        self._set("acquired", 0)
+        self._set("rounds", 0)
+        self._set("most_rounds", MOST_ROUNDS * self._threads.size)
         threads = self._threads
         while threads.size:
             self._call(slots, threads)
@@ -267,11 +271,11 @@ class EmulatedKernel(LoadedKernel):
             f"thread {thread} {_describe_wait(places[0])}."
         )
 
-    def _fault_error(self) -> SanitizerError:
+    def _fault_error(self) -> SanitizerError | LaunchError:
         fault, site = Fault(self._get("fault")), self._sites[self._get("site")]
         verb, _, op = site.partition(" ")
         address, nbytes = self._get("address"), self._get("nbytes")
-        access = f"{_ACCESS_WORDS[verb]} of {nbytes} bytes"
+        access = f"{_ACCESS_WORDS.get(verb, verb)} of {nbytes} bytes"
         where, note = self._where(self._get("thread")), f"in {op}."
         match fault:
             case Fault.MISALIGNED:
@@ -287,6 +291,10 @@ class EmulatedKernel(LoadedKernel):
                 other, place = self._describe_other()
                 what = f"race: {access} {self._describe_place(address)}, {other}"
                 note = f"in {op}; {place}."
+            case Fault.ENDLESS:
+                what = f"a while loop runs for more than {MOST_ROUNDS} rounds"
+                hint = "instances run in order: none can wait for a later one."
+                return LaunchError(f"{where}: {what}, {op}.", hint=hint)
             case Fault.UNSTARTED:
                 what = f"{access} of shared memory of a CTA that may not have started"
         return SanitizerError(f"{where}: {what}.", note=note)
@@ -311,7 +319,11 @@ class EmulatedKernel(LoadedKernel):
 
 
 _FIELDS = {name: number for number, name in enumerate(CONTEXT)}
-_ACCESS_WORDS = {"read": "read", "write": "write", "atomic": "atomic update"}
+_ACCESS_WORDS = {
+    "atomic": "atomic update",
+    "atomic_read": "atomic read",
+    "atomic_write": "atomic write",
+}
 
 
 def _describe_wait(place: str) -> str:
