@@ -82,7 +82,7 @@ def from_integers(
 ) -> Addresses:
     """Pointers to the memory that absolute addresses lie in; `memories` may gain views."""
     dtype = to_numpy(pointee)
-    numbers, offsets = np.empty((2, *block.shape), np.int64)
+    numbers, offsets = (np.empty(block.shape, np.int64) for _ in range(2))
     for lane in np.ndindex(block.shape):
         address = int(block[lane])
         number = _find(memories, address, dtype, resolve)

@@ -167,7 +167,7 @@ def running_sum_in_while(block=64, num_warps=2):
 
     def make(rng):
         b = Builder("running_sum_in_while", num_warps=num_warps)
-        x, out = pointer(b, "x"), pointer(b, "out")
+        x, out = pointer(b, "x"), pointer(b, "out", int32)
         places = b.add_pointer(x, b.arange(0, block))
 
         def test(count):
@@ -181,8 +181,8 @@ def running_sum_in_while(block=64, num_warps=2):
             return [b.add(count, 1)]
 
         (count,) = b.while_([b.constant(0, int32)], test, body)
-        b.store(out, b.cast(count, float32))
-        return Case(b.finish(), [sample(rng, float32, block), np.zeros(1, np.float32)])
+        b.store(out, count)
+        return Case(b.finish(), [sample(rng, float32, block), np.zeros(1, np.int32)])
 
     return make
 

@@ -28,12 +28,14 @@ from lazyblock.backend.llvm.types import element_nbytes
 from lazyblock.errors import UnsupportedError
 from lazyblock.source import UNKNOWN
 from lazyblock.target import Target
-from lazyblock.tiler.ir import Op, Program
+from lazyblock.tiler import ops
+from lazyblock.tiler.ir import Op, Program, walk
 from lazyblock.tiler.printer import Names, name_values, print_op
 from lazyblock.tiler.types import Element
 
 EMULATED_LEVEL = 0  # of LLVM's optimiser: compiling takes longer than running
 SITES = "lazyblock.sites"  # the symbol of the places that checks and meetings name, one a line
+REACHES_ALL = "lazyblock.reaches_all"  # the symbol of a byte: whether integers become addresses
 SHARED = "smem"  # the symbol of shared memory: of all CTAs of a cluster, one behind the other
 SHARED_GAP = 256  # bytes behind the shared memory of a CTA that nobody may touch
 
@@ -42,7 +44,7 @@ def emit_emulated(program: Program, target: Target) -> NvptxKernel:
     """Emit `program` as `emit_nvptx` does, for the host. Raises: what `emit_nvptx` raises."""
     emitter = EmulatedEmitter(program)
     kernel = emit_nvptx(program, target, emitter)
-    parts = [kernel.llvm, emitter.sites(), _entry(program, kernel)]
+    parts = [kernel.llvm, emitter.sites(), _reach(program), _entry(program, kernel)]
     return dataclasses.replace(kernel, llvm="\n".join(parts))
 
 
@@ -188,6 +190,13 @@ _ATOMIC_ACCESSES = {"load": Access.ATOMIC_READ, "store": Access.ATOMIC_WRITE}
 def _describe(op: Op, names: Names) -> str:
     line = "" if op.line == UNKNOWN else f" ({op.line})"
     return f"'{print_op(op, names)}'{line}"
+
+
+def _reach(program: Program) -> str:
+    """The definition of REACHES_ALL."""
+    made = (op for op in walk(program.body) if isinstance(op, ops.Bitcast))
+    reaches = any(op.result.type.is_pointer and not op.value.type.is_pointer for op in made)
+    return f"@{REACHES_ALL} = constant i8 {int(reaches)}\n"
 
 
 # --- the entry -----------------------------------------------------------------------------------

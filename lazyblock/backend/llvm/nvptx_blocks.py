@@ -202,8 +202,9 @@ class BlockCode:
             return emitter.value(f"select i1 {condition}, {choices}")
         if isinstance(op, ops.Bitcast):
             return self._bitcast(op, *operands)
-        if any(isinstance(value.type.element, PointerType) for value in op.operands_flat):
-            operands = [emitter.value(f"ptrtoint {GLOBAL_POINTER} {o} to i64") for o in operands]
+        if isinstance(op, ops.Compare) and op.lhs.type.is_pointer:
+            order = op.kind if op.kind in ("eq", "ne") else f"u{op.kind}"
+            return emitter.value(f"icmp {order} {GLOBAL_POINTER} {', '.join(operands)}")
         return emit_elementwise(emitter, op, operands, 1, self.target)
 
     def _bitcast(self, op: ops.Bitcast, value: str) -> str:

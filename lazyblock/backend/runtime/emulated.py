@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lazyblock.backend.llvm import optimize
-from lazyblock.backend.llvm.emulated import SHARED, SHARED_GAP, SITES
+from lazyblock.backend.llvm.emulated import REACHES_ALL, SHARED, SHARED_GAP, SITES
 from lazyblock.backend.llvm.emulated_support import (
     CONTEXT,
     EXPORTS,
@@ -114,6 +114,10 @@ class _Extents:
             del self._extents[start]
             del self._starts[bisect.bisect_left(self._starts, start)]
 
+    def all(self) -> list[_Extent]:
+        with self._lock:
+            return list(self._extents.values())
+
     def find(self, address: int) -> _Extent | None:
         """The buffer that `address` lies in (or ends)."""
         with self._lock:
@@ -128,7 +132,10 @@ class _Extents:
 
 
 class EmulatedKernel(LoadedKernel):
-    """A kernel's entry, its threads, and the shadow of its shared memory."""
+    """A kernel's entry, its threads, and the shadow of its shared memory.
+
+    reaches_all: whether the kernel makes addresses of integers, and so may touch any buffer.
+    """
 
     def __init__(
         self, image: bytes, name: str, num_threads: int, shared_bytes: int, num_ctas: int
@@ -136,12 +143,13 @@ class EmulatedKernel(LoadedKernel):
         cta_threads, num_threads = num_threads, num_threads * num_ctas
         cluster_bytes = num_ctas * (shared_bytes + SHARED_GAP)
         self._run_threads, imports, _ = _support()
-        symbols = [name, SITES, *([SHARED] if shared_bytes else [])]
+        symbols = [name, SITES, REACHES_ALL, *([SHARED] if shared_bytes else [])]
         addresses, self._library = optimize.link(image, symbols, imports)
         self.name = name
         self.resources = Resources(shared_bytes=shared_bytes)
         self._entry = addresses[name]
         self._sites = ["", *ctypes.string_at(addresses[SITES]).decode().split("\n")]
+        self.reaches_all = ctypes.string_at(addresses[REACHES_ALL], 1) != b"\0"
         self._threads = np.arange(num_threads)
         self._handles = np.zeros(num_threads, np.int64)
         self._waiting = np.zeros(num_threads, np.int64)
@@ -395,7 +403,7 @@ class EmulatedDevice(Device):
             words = struct.unpack(f"<{len(slots) // 8}Q", slots)[:-_GRID_SLOTS]
             found = dict.fromkeys(filter(None, map(self._extents.find, words)))
             with _running:
-                kernel.run(grid, slots, list(found))
+                kernel.run(grid, slots, self._extents.all() if kernel.reaches_all else list(found))
 
         return launch
 

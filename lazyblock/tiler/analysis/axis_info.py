@@ -528,7 +528,9 @@ _MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
 def _compare(op: ops.Compare, infos: Infos) -> AxisInfo:
     a, b = infos[op.lhs], infos[op.rhs]
     result = _of_any_op(op, op.result, [a, b])
-    if op.kind not in _MIRRORED or not op.lhs.type.scalar.is_integer:
+    element = op.lhs.type.element
+    is_integer = isinstance(element, ScalarType) and element.is_integer
+    if op.kind not in _MIRRORED or not is_integer:
         return result
     left = _runs_on_one_side(op.kind, a, b)
     right = _runs_on_one_side(_MIRRORED[op.kind], b, a)
