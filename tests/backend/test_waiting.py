@@ -43,7 +43,7 @@ from lazyblock.tiler.types import (
 from lazyblock.tiler.verify import verify_program
 from tests.backend.kernels import Case, pointer
 from tests.backend.waiting import WAITING, histogram, look_back, scalar_update, spin_lock, update
-from tests.helpers.cpu import assert_same_bits
+from tests.helpers.cpu import assert_same_bits, run_on_cpu
 from tests.helpers.emulator import run_on
 from tests.helpers.language import run_text
 from tests.helpers.programs import copy_arguments
@@ -123,6 +123,15 @@ def test_what_the_programs_compute():
     np.testing.assert_array_equal(counts, np.bincount(data[data >= 0], minlength=counts.size))
     (x,), found = run_case(make(scalar_update()), interpret)
     assert sorted(set(found)) == [x - 9, x - 6, x - 3]
+
+
+def test_instances_on_several_threads_wait_for_each_other():
+    def run(program, arguments, grid):
+        with config.scope(num_threads=4):
+            run_on_cpu(program, arguments, grid, work=1 << 30)
+
+    for build in (look_back(200, 128), spin_lock(200, block=64), histogram(200)):
+        assert_agrees(make(build), run)
 
 
 # --- every kind on every type --------------------------------------------------------------------
