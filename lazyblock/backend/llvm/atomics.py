@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 from lazyblock.backend.llvm.emit import Emitter
 from lazyblock.backend.llvm.rules import Site, emit_cast
@@ -47,7 +48,7 @@ class Atomic:
         return self.kind == "add" and isinstance(element, ScalarType) and element.is_half
 
 
-def is_atomic(op: object) -> bool:
+def is_atomic(op: object) -> TypeGuard[AtomicOp]:
     """Whether an op is an atomic access."""
     if isinstance(op, (ops.Load, ops.Store)):
         return bool(op.sem)

@@ -15,7 +15,7 @@ from functools import partial
 
 from lazyblock.backend.llvm.atomics import is_atomic
 from lazyblock.backend.llvm.layout import LinearLayout
-from lazyblock.backend.llvm.nvptx_atomics import emit_atomics
+from lazyblock.backend.llvm.nvptx_atomics import emit_atomics, emit_poll, is_poll
 from lazyblock.backend.llvm.nvptx_barriers import Barriers, RootFinder, State
 from lazyblock.backend.llvm.nvptx_blocks import BlockCode, Registers
 from lazyblock.backend.llvm.nvptx_layouts import WARP_SIZE, LayoutPlan
@@ -160,6 +160,8 @@ def _emit_region(code: BlockCode, region: Region) -> None:
                 emit_scan(code, op, partial(_combine, code, op))
             case ops.For():
                 _emit_loop(code, op)
+            case ops.While() if is_poll(op):
+                emit_poll(code, op)
             case ops.While():
                 _emit_while(code, op)
             case ops.If():
