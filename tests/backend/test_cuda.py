@@ -19,7 +19,7 @@ from lazyblock.errors import CompileError, DeviceError, LaunchError, OutOfResour
 from lazyblock.tiler.interpret import interpret
 from lazyblock.tiler.types import PointerType, bfloat16, float16, to_numpy
 from tests.backend.kernels import CASES, axpy, expect, half_to_float, layer_norm, row_softmax
-from tests.backend.waiting import WAITING, look_back, spin_lock
+from tests.backend.waiting import WAITING, decoupled_look_back, look_back, spin_lock
 
 # --- no driver -----------------------------------------------------------------------------------
 
@@ -503,7 +503,7 @@ def test_gpu_waits_and_updates_as_the_interpreter_does(gpu, name):
 
 @pytest.mark.gpu
 def test_gpu_instances_wait_for_each_other(gpu):
-    for build in (look_back(500, 1024, 4), spin_lock(500, 4)):
+    for build in (look_back(500, 1024, 4), decoupled_look_back(500), spin_lock(500, 4)):
         assert_same_on_gpu(gpu, build)
 
 

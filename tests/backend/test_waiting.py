@@ -42,7 +42,15 @@ from lazyblock.tiler.types import (
 )
 from lazyblock.tiler.verify import verify_program
 from tests.backend.kernels import Case, pointer
-from tests.backend.waiting import WAITING, histogram, look_back, scalar_update, spin_lock, update
+from tests.backend.waiting import (
+    WAITING,
+    decoupled_look_back,
+    histogram,
+    look_back,
+    scalar_update,
+    spin_lock,
+    update,
+)
 from tests.helpers.cpu import assert_same_bits, run_on_cpu
 from tests.helpers.emulator import run_on
 from tests.helpers.language import run_text
@@ -117,6 +125,9 @@ def test_what_the_programs_compute():
     data, out, sums, flags = run_case(make(look_back()), interpret)
     np.testing.assert_array_equal(out, np.cumsum(data))
     assert flags.all() and sums[-1] == data.sum()
+    data, out, words = run_case(make(decoupled_look_back()), interpret)
+    np.testing.assert_array_equal(out, np.cumsum(data))
+    assert (words & 3 == 2).all()
     data, total, _ = run_case(make(spin_lock()), interpret)
     np.testing.assert_array_equal(total, data.reshape(-1, total.size).sum(axis=0))
     data, counts = run_case(make(histogram()), interpret)
@@ -130,7 +141,7 @@ def test_instances_on_several_threads_wait_for_each_other():
         with config.scope(num_threads=4):
             run_on_cpu(program, arguments, grid, work=1 << 30)
 
-    for build in (look_back(200, 128), spin_lock(200, block=64), histogram(200)):
+    for build in (look_back(60), decoupled_look_back(60), spin_lock(60), histogram(60)):
         assert_agrees(make(build), run)
 
 
@@ -332,6 +343,12 @@ def test_acquires_that_each_thread_makes_order_the_others():
     value = b.load(b.add_pointer(x, lanes))
     b.store(b.add_pointer(y, lanes), b.add(value, b.cast(seen, float32)))
     assert count_barriers(b.finish()) == 1
+
+
+def test_waiting_takes_one_barrier():
+    """Besides those of the scan, the sum and the order of the flag's store."""
+    assert count_barriers(waiting_for_later) == 1
+    assert count_barriers(spin_lock()) == 2  # the lock's release is the other
 
 
 def test_memory_that_others_change_is_not_said_to_be_apart():

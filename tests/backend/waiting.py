@@ -38,6 +38,48 @@ def look_back(instances=4, block=128, num_warps=2):
     return make
 
 
+def decoupled_look_back(instances=4, block=128, num_warps=2):
+    """A prefix sum in one pass: each instance walks back to the nearest that knows its prefix.
+
+    A word per instance holds 2^32 times a sum, plus 1 for its own elements or 2 for all so far.
+    """
+
+    def make(rng):
+        b = Builder("decoupled_look_back", num_warps=num_warps)
+        x, out = pointer(b, "x", int32), pointer(b, "out", int32)
+        words = pointer(b, "words", int64)
+        pid = b.program_id(0)
+        offsets = b.add(b.splat(b.mul(pid, block), (block,)), b.arange(0, block))
+        values = b.load(b.add_pointer(x, offsets))
+        scanned = b.scan_with("add", values, 0)
+        total = b.cast(b.reduce_with("add", values, 0), int64)
+
+        def publish(total, state):
+            word = b.add(b.shl(total, 32), state)
+            b.store(b.add_pointer(words, pid), word, sem="relaxed", scope="gpu")
+
+        def step(prefix, place):
+            word = b.load(b.add_pointer(words, place), sem="relaxed", scope="gpu")
+            state = b.and_(word, 3)
+            is_known = b.compare("ne", state, 0)
+            added = b.add(prefix, b.select(is_known, b.shr(word, 32), b.full_like(word, 0)))
+            before = b.sub(place, b.cast(is_known, int32))
+            is_last = b.compare("eq", state, 2)
+            return [added, b.select(is_last, b.constant(-1, int32), before)]
+
+        publish(total, 1)
+        start = [b.constant(0, int64), b.sub(pid, 1)]
+        prefix, _ = b.while_(start, lambda _, place: b.compare("ge", place, 0), step)
+        publish(b.add(prefix, total), 2)
+        shift = b.splat(b.cast(prefix, int32), (block,))
+        b.store(b.add_pointer(out, offsets), b.add(scanned, shift))
+        data = sample(rng, int32, instances * block)
+        arrays = [data, np.zeros_like(data), np.zeros(instances, np.int64)]
+        return Case(b.finish(), arrays, (instances, 1, 1))
+
+    return make
+
+
 def spin_lock(instances=5, num_warps=2, by_swap=True, block=64):
     """Every instance adds its row to one shared row, one at a time."""
 
@@ -190,6 +232,7 @@ def running_sum_in_while(block=64, num_warps=2):
 WAITING = {
     "look_back": look_back(),
     "look_back_one_warp": look_back(3, 32, 1),
+    "decoupled_look_back": decoupled_look_back(),
     "lock_by_swap": spin_lock(),
     "lock_by_exchange": spin_lock(by_swap=False),
     "histogram": histogram(),
