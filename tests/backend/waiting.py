@@ -1,10 +1,16 @@
-"""Block programs whose instances wait for each other and update memory together."""
+"""Block programs whose instances wait for each other and update memory together; running them."""
 
 import numpy as np
 
+from lazyblock.pipeline import compile_block_program
+from lazyblock.target import cuda_target
 from lazyblock.tiler.builder import Builder
+from lazyblock.tiler.interpret import interpret
 from lazyblock.tiler.types import float32, int32, int64, to_numpy
 from tests.backend.kernels import Case, grid_offsets, pointer, sample
+from tests.helpers.cpu import assert_same_bits
+from tests.helpers.emulator import run_on
+from tests.helpers.programs import copy_arguments
 
 
 def look_back(instances=4, block=128, num_warps=2):
@@ -242,3 +248,33 @@ WAITING = {
     "collatz": collatz(),
     "running_sum_in_while": running_sum_in_while(),
 }
+
+
+# --- running -------------------------------------------------------------------------------------
+
+
+def make(build):
+    return build(np.random.default_rng(1))
+
+
+def run_case(case, run):
+    """The arguments after a run."""
+    arguments = copy_arguments(case.arguments)
+    run(case.program, arguments, case.grid)
+    return arguments
+
+
+def assert_agrees(case, run):
+    actual, expected = run_case(case, run), run_case(case, interpret)
+    for left, right in zip(actual, expected, strict=True):
+        assert_same_bits(np.asarray(left), np.asarray(right))
+    return expected
+
+
+def on(device):
+    return lambda program, arguments, grid: run_on(device, program, arguments, grid)
+
+
+def ptx_of(build, arch="sm_90a"):
+    program = build if not callable(build) else make(build).program
+    return compile_block_program(program, cuda_target(arch)).stages["ptx"]

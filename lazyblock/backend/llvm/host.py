@@ -14,17 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import partial
 
-from lazyblock.backend.llvm.atomics import (
-    Atomic,
-    AtomicOp,
-    describe,
-    emit_atomic,
-    is_atomic,
-    values_of,
-)
+from lazyblock.backend.llvm.atomics import AtomicOp, is_atomic
 from lazyblock.backend.llvm.emit import Emitter, Typed
+from lazyblock.backend.llvm.host_atomics import emit_atomic_element
 from lazyblock.backend.llvm.host_body import Body, Key, Scope, Tile
 from lazyblock.backend.llvm.host_coordinates import Coordinate, Coordinates
 from lazyblock.backend.llvm.host_memory import from_memory
@@ -57,7 +50,7 @@ from lazyblock.shapes import size_of
 from lazyblock.target import Target
 from lazyblock.tiler import ops
 from lazyblock.tiler.analysis.axis_info import analyse
-from lazyblock.tiler.ir import Op, Program, Region, Trait, Value
+from lazyblock.tiler.ir import Op, Program, Region, Trait, Value, walk
 from lazyblock.tiler.types import BlockType, PointerType, ScalarType
 
 MAX_STACK = 256 * 1024  # bytes of tiles; thread stacks are a few MiB
@@ -81,6 +74,7 @@ class _Function:
         self.emitter = Emitter()
         self.scope = Scope(self.emitter, target, analyse(program))
         self.shared = find_shared(program.body)
+        self._used = {value for op in walk(program.body) for value in op.operands_flat}
         self._pending: list[ops.Store] = []
         self._passed: dict[Value, None] = {}  # deferred values whose place in the program is behind
         self._open: list[_OpenRegion] = []
@@ -447,46 +441,20 @@ class _Function:
 
     def _atomic(self, op: AtomicOp) -> None:
         """One element after the other, into a tile."""
-        is_store = isinstance(op, ops.Store)
-        access, shape = describe(op, is_used=not is_store), op.pointer.shape
+        shape = op.pointer.shape
         if not shape:
-            self.scope.scalars.update(dict.fromkeys(op.results, self._one(op, access, ())))
+            found = emit_atomic_element(self._body(1), op)
+            self.scope.scalars.update(dict.fromkeys(op.results, found))
             return
         spills = self._prepare(shape, op.operands_flat)
-        tile = None if is_store else self._new_tile(op.result.type)
+        used = [result for result in op.results if result in self._used]
+        tiles = {result: self._new_tile(result.type) for result in used}
         with self._loops(shape, -1, 1) as home:
             body = Body(self.scope, 1, home, spills)
-            found = self._one(op, access, home, body)
-            if tile is not None:
+            found = emit_atomic_element(body, op)
+            for tile in tiles.values():
                 body.write_tile(tile, home, found)
-        self.scope.tiles.update(spills)
-        if tile is not None:
-            self.scope.tiles[op.result] = tile
-
-    def _one(
-        self, op: AtomicOp, access: Atomic, home: Coordinates, body: Body | None = None
-    ) -> str:
-        """The access to the element at `home`; gives what lay there."""
-        body = body or self._body(1)
-        pointer, *values = (body.pull_wide(value, home) for value in (op.pointer, *values_of(op)))
-        mask = None if isinstance(op, ops.AtomicCas) else op.mask
-        emit = partial(emit_atomic, self.emitter, self.target, access, f"ptr {pointer}", values)
-        if mask is None:
-            return emit()
-        scalar = access.element
-        assert isinstance(scalar, ScalarType)
-        other = constant_text(0, scalar)
-        if isinstance(op, ops.Load) and op.other is not None:
-            other = body.pull_wide(op.other, home)
-        condition = body.pull_wide(mask, home)
-        then, done = (self.emitter.fresh_label(hint) for hint in ("then", "done"))
-        before = self.emitter.label
-        self.emitter.branch_if(condition, then, done)
-        self.emitter.begin(then)
-        found, inside = emit(), self.emitter.label
-        self.emitter.branch(done)
-        self.emitter.begin(done)
-        return found and self.emitter.phi(llvm_type(scalar), (found, inside), (other, before))
+        self.scope.tiles.update(spills | tiles)
 
     # --- reductions ------------------------------------------------------------------------------
 
