@@ -19,7 +19,7 @@ from lazyblock.errors import ShapeError, UnsupportedError
 from lazyblock.shapes import broadcast_shapes
 from lazyblock.tiler import ops
 from lazyblock.tiler.ir import Effect, Op, Parameter, Program, Region, Value, walk
-from lazyblock.tiler.types import SCALARS, BlockType, ScalarType, float32, int1, int32
+from lazyblock.tiler.types import SCALARS, BlockType, PointerType, ScalarType, float32, int1, int32
 
 HEADER = "import lazyblock as lb\nimport lazyblock.language as tl\n"
 LONGEST_INLINE = 60  # characters of an expression that may stand inside another
@@ -212,6 +212,9 @@ class _Writer:
         if not sites and op.effect is Effect.NONE:
             return
         text = _EXPRESSIONS[type(op)](self, op)
+        if not sites and op.effect is Effect.ATOMIC:
+            self.write(text.source)
+            return
         is_inline = len(sites) == 1 and sites[0] is region and op.effect is Effect.NONE
         if is_inline and not result.hint and len(text.source) <= LONGEST_INLINE:
             self.texts[result] = text
@@ -330,15 +333,20 @@ def _add_site(sites: dict[Value, list[Region]], value: Value, region: Region) ->
 
 def _store(w: _Writer, op: ops.Store) -> None:
     parts = [w.text(op.pointer).source, w.loose(op.value).source, *_memory_options(w, op)]
-    w.write(f"tl.store({', '.join(parts)})")
+    w.write(f"tl.{'atomic_' * bool(op.sem)}store({', '.join(parts)})")
 
 
 def _memory_options(w: _Writer, op: ops.Load | ops.Store) -> list[str]:
     parts = [] if op.mask is None else [f"mask={w.loose(op.mask).source}"]
-    if isinstance(op, ops.Load) and op.other is not None:
+    if isinstance(op, ops.Load) and op.other is not None and not op.sem:
         parts.append(f"other={w.loose(op.other).source}")
     settings = {"cache_modifier": op.cache, "eviction_policy": op.eviction}
-    return parts + [f'{name}="{setting}"' for name, setting in settings.items() if setting]
+    hints = [f'{name}="{setting}"' for name, setting in settings.items() if setting]
+    return parts + hints + _order(op) * bool(op.sem)
+
+
+def _order(op: Any) -> list[str]:
+    return [f'sem="{op.sem}"', f'scope="{op.scope}"']
 
 
 def _for(w: _Writer, op: ops.For) -> None:
@@ -357,6 +365,33 @@ def _for(w: _Writer, op: ops.For) -> None:
         w.assign(names, op.body.terminator.operands_flat)
 
     w.nested(head, write_body)
+
+
+def _while(w: _Writer, op: ops.While) -> None:
+    """A condition of several statements is written before the loop and at each round's end."""
+    rows = zip(op.body.arguments, op.results, strict=True)
+    names = [w.name(value, result.hint) for value, result in rows]
+    w.assign(names, op.initial)
+    carried = zip(op.condition.arguments, op.results, op.body.arguments, strict=True)
+    for argument, result, written in carried:
+        w.texts[argument] = w.texts[result] = w.texts[written]
+    (condition,) = op.condition.terminator.operands_flat
+    count = len(w.lines)
+    w.region(op.condition)
+    text, is_expression = w.text(condition).source, len(w.lines) == count
+    if not is_expression:
+        flag = w.name(condition, "goes_on")
+        w.write(f"{flag} = {text}")
+        text = flag
+
+    def write_body() -> None:
+        w.region(op.body)
+        w.assign(names, op.body.terminator.operands_flat)
+        if not is_expression:
+            w.region(op.condition)
+            w.write(f"{text} = {w.text(condition).source}")
+
+    w.nested(f"while {text}:", write_body)
 
 
 def _if(w: _Writer, op: ops.If) -> None:
@@ -448,6 +483,8 @@ def _helper(name: str, combine: Region, helpers: list[str]) -> str:
 _STATEMENTS: dict[type[Op], Callable[[_Writer, Any], None]] = {
     ops.Store: _store,
     ops.For: _for,
+    ops.While: _while,
+    ops.Barrier: lambda w, op: w.write("tl.debug_barrier()"),
     ops.If: _if,
     ops.Reduce: _combining,
     ops.Scan: _combining,
@@ -562,15 +599,36 @@ def _cast(w: _Writer, op: ops.Cast) -> Text:
 
 
 def _bitcast(w: _Writer, op: ops.Bitcast) -> Text:
-    return _cast_to(w.typed(op.value), SCALARS[op.element], ", bitcast=True")
+    element = op.result.type.element
+    if isinstance(element, PointerType):
+        name = f"tl.pointer_type({_type_name(element.pointee)})"
+        return Text(f"{w.typed(op.value).at(PRIMARY)}.to({name}, bitcast=True)")
+    return _cast_to(w.typed(op.value), element, ", bitcast=True")
 
 
 def _add_pointer(w: _Writer, op: ops.AddPointer) -> Text:
     return _infix("+", SUM, *w.together(op.result.shape, op.pointer, op.offset))
 
 
+def _atomic_rmw(w: _Writer, op: ops.AtomicRmw) -> Text:
+    mask = [] if op.mask is None else [f"mask={w.loose(op.mask).source}"]
+    operands = w.text(op.pointer), w.loose(op.value)
+    return _call(f"tl.atomic_{op.kind}", *operands, *mask, *_order(op))
+
+
+def _atomic_cas(w: _Writer, op: ops.AtomicCas) -> Text:
+    operands = w.text(op.pointer), w.text(op.compare), w.text(op.value)
+    return _call("tl.atomic_cas", *operands, *_order(op))
+
+
 def _load(w: _Writer, op: ops.Load) -> Text:
-    return _call("tl.load", w.text(op.pointer), *_memory_options(w, op))
+    options = _memory_options(w, op)
+    if not op.sem:
+        return _call("tl.load", w.text(op.pointer), *options)
+    text = _call("tl.atomic_load", w.text(op.pointer), *options)
+    if op.mask is None or op.other is None:
+        return text
+    return _call("tl.where", w.text(op.mask), text, w.text(op.other))
 
 
 def _broadcast(w: _Writer, op: ops.Splat | ops.Broadcast) -> Text:
@@ -611,6 +669,8 @@ _EXPRESSIONS: dict[type[Op], Callable[[_Writer, Any], Text]] = {
     ops.Bitcast: _bitcast,
     ops.AddPointer: _add_pointer,
     ops.Load: _load,
+    ops.AtomicRmw: _atomic_rmw,
+    ops.AtomicCas: _atomic_cas,
     ops.Splat: _broadcast,
     ops.Broadcast: _broadcast,
     ops.ExpandDims: _expand_dims,

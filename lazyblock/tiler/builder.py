@@ -162,10 +162,11 @@ class Builder:
             return value
         return self.append(ops.Cast, value=value, element=element.name).result
 
-    def bitcast(self, value: Value, element: ScalarType) -> Value:
+    def bitcast(self, value: Value, element: Element) -> Value:
+        """The same bits as another type of equal width: numbers, or addresses and integers."""
         if value.type.element == element:
             return value
-        return self.append(ops.Bitcast, value=value, element=element.name).result
+        return self.append(ops.Bitcast, value=value, element=str(element)).result
 
     def add(self, lhs: Operand, rhs: Operand) -> Value:
         return self.binary("add", lhs, rhs)
@@ -220,13 +221,48 @@ class Builder:
     def load(
         self, pointer: Value, mask: Value | None = None, other: Operand | None = None, **hints: str
     ) -> Value:
-        if other is not None and not isinstance(other, Value):
-            pointee = pointer.type.element.pointee  # type: ignore[union-attr]
-            other = self.constant(other, pointee, pointer.shape)
+        other = None if other is None else self._pointed(pointer, other)
         return self.append(ops.Load, pointer=pointer, mask=mask, other=other, **hints).result
 
     def store(self, pointer: Value, value: Value, mask: Value | None = None, **hints: str) -> None:
         self.append(ops.Store, pointer=pointer, value=value, mask=mask, **hints)
+
+    def atomic(
+        self,
+        kind: str,
+        pointer: Value,
+        value: Operand,
+        mask: Value | None = None,
+        sem: str = "acq_rel",
+        scope: str = "gpu",
+    ) -> Value:
+        """Update elements in one step; gives what lay there before. Kinds: ops.atomic.RMW_KINDS."""
+        values = {"pointer": pointer, "value": self._pointed(pointer, value), "mask": mask}
+        return self.append(ops.AtomicRmw, kind=kind, **values, sem=sem, scope=scope).result
+
+    def compare_and_swap(
+        self,
+        pointer: Value,
+        compare: Operand,
+        value: Operand,
+        sem: str = "acq_rel",
+        scope: str = "gpu",
+    ) -> Value:
+        """Write `value` where `compare` lay; gives what lay there before."""
+        compare, value = self._pointed(pointer, compare), self._pointed(pointer, value)
+        values = {"pointer": pointer, "compare": compare, "value": value}
+        return self.append(ops.AtomicCas, **values, sem=sem, scope=scope).result
+
+    def barrier(self) -> None:
+        """Order memory among the threads of the instance."""
+        self.append(ops.Barrier)
+
+    def _pointed(self, pointer: Value, value: Operand) -> Value:
+        """A number as a constant of what `pointer` points to."""
+        if isinstance(value, Value):
+            return value
+        pointee = pointer.type.element.pointee  # type: ignore[union-attr]
+        return self.constant(value, pointee, pointer.shape)
 
     # --- reductions, scans, control --------------------------------------------------------------
 
@@ -291,6 +327,27 @@ class Builder:
         return self.append(
             ops.For, lower=low, upper=up, step=by, initial=tuple(initial), body=inside
         ).results
+
+    def while_(
+        self,
+        initial: Sequence[Value],
+        condition: Callable[..., Value],
+        body: Callable[..., Sequence[Value]],
+    ) -> tuple[Value, ...]:
+        """Loop while `condition(*carried)`, a scalar i1, holds; `body(*carried)` gives the next.
+
+        Scalar loads in the condition are relaxed at least: it may wait for another instance.
+        """
+        regions = [Region([Value(value.type) for value in initial]) for _ in range(2)]
+        test, inside = regions
+        with self.open_region(test):
+            self.yield_(condition(*test.arguments))
+        for op in test.ops:
+            if isinstance(op, ops.Load) and op.pointer.shape == () and not op.sem:
+                op.sem, op.scope, op.cache, op.eviction = "relaxed", "gpu", "", ""
+        with self.open_region(inside):
+            self.yield_(*body(*inside.arguments))
+        return self.append(ops.While, initial=tuple(initial), condition=test, body=inside).results
 
     def if_(
         self,

@@ -1,7 +1,7 @@
 """The block IR run by NumPy, one program instance at a time: the oracle of both backends.
 
 Takes: a program, arguments, a grid. Gives: nothing; arrays are updated in place. Blocks are arrays,
-scalars 0-d arrays, addresses pairs of (which argument, element offset). It doubles as a checker: an
+scalars 0-d arrays, addresses as interpret_memory.py says. It doubles as a checker: an
 access outside its array in a lane that is not masked raises LaunchError with the lane.
 Functions of `Math` and `Approximate` are computed in float64 and rounded once; all else is exact
 as the ops document.
@@ -19,20 +19,25 @@ import numpy as np
 
 from lazyblock.errors import DTypeError, LaunchError, UnsupportedError
 from lazyblock.tiler import ops
-from lazyblock.tiler.ir import Effect, Op, Program, Region, Trait, Value
+from lazyblock.tiler.interpret_memory import (
+    Addresses,
+    Array,
+    Memory,
+    Resolve,
+    from_integers,
+    memory_of,
+    repoint,
+    require_somewhere,
+    swap,
+    to_integers,
+    update,
+)
+from lazyblock.tiler.ir import Op, Program, Region, Trait, Value
 from lazyblock.tiler.math.fma import fma
 from lazyblock.tiler.types import SCALARS, BlockType, PointerType, ScalarType, int1, to_numpy
 
-Array = np.ndarray[Any, Any]
 Grid = tuple[int, int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Addresses:
-    """A block of pointers: for each lane the number of the argument and the offset in elements."""
-
-    memory: Array
-    offset: Array
+MOST_ROUNDS = 1 << 20  # of a while loop: instances run in order, and may wait for one to come
 
 
 Datum = Array | Addresses
@@ -40,32 +45,25 @@ Datum = Array | Addresses
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """An access about to be made: which lanes of a block touch which elements of an argument.
+    """An access about to be made: which lanes of a block touch which `elements` of a memory.
 
-    argument counts pointer arguments; offsets has one entry per True in lanes.
+    argument: the number of the pointer argument, beyond those of another memory or view; offsets
+    has one entry per True in lanes.
     """
 
     op: Op
     place: Grid
     argument: int
+    elements: Array
     lanes: Array
     offsets: Array
 
     @property
     def is_write(self) -> bool:
-        return self.op.effect is not Effect.READ
+        return not isinstance(self.op, ops.Load)
 
 
 Watch = Callable[[Touch], None]
-
-
-@dataclass(frozen=True, slots=True)
-class _Memory:
-    """An argument's elements in address order; `start` is where its first element lies."""
-
-    name: str
-    elements: Array
-    start: int
 
 
 def interpret(
@@ -73,18 +71,20 @@ def interpret(
     arguments: Sequence[Any],
     grid: Grid = (1, 1, 1),
     watch: Watch | None = None,
+    resolve: Resolve | None = None,
 ) -> None:
     """Run every instance of `grid` in order; axis 0 varies fastest.
 
     Parameters: arguments, an array per pointer (updated in place; or a flat array and the number of
-    the element pointed to) and a number per scalar; watch, called before each access.
-    Raises: LaunchError on wrong arguments and on accesses out of bounds.
+    the element pointed to) and a number per scalar; watch, called before each access; resolve,
+    which gives the memory around an absolute address that lies in no argument.
+    Raises: LaunchError on wrong arguments, accesses out of bounds, loops that do not end.
     """
     if len(arguments) != len(program.parameters):
         raise LaunchError(
             f"'{program.name}' takes {len(program.parameters)} arguments, got {len(arguments)}."
         )
-    memories: list[_Memory] = []
+    memories: list[Memory] = []
     values: dict[Value, Datum] = {}
     for parameter, argument in zip(program.parameters, arguments, strict=True):
         datum = _bind(parameter.name, parameter.value.type, argument, memories)
@@ -92,10 +92,10 @@ def interpret(
     with np.errstate(all="ignore"):
         for coordinates in itertools.product(*(range(extent) for extent in reversed(grid))):
             x, y, z = reversed(coordinates)
-            _Instance(values, memories, (x, y, z), grid, watch).run(program.body)
+            _Instance(values, memories, (x, y, z), grid, watch, resolve).run(program.body)
 
 
-def _bind(name: str, type: BlockType, argument: Any, memories: list[_Memory]) -> Datum:
+def _bind(name: str, type: BlockType, argument: Any, memories: list[Memory]) -> Datum:
     if not isinstance(type.element, PointerType):
         return np.asarray(argument, dtype=to_numpy(type.element))
     dtype = to_numpy(type.element.pointee)
@@ -103,26 +103,8 @@ def _bind(name: str, type: BlockType, argument: Any, memories: list[_Memory]) ->
     if not isinstance(argument, np.ndarray) or argument.dtype != dtype:
         given = getattr(argument, "dtype", argument.__class__.__name__)
         raise DTypeError(f"argument '{name}' is {given}, expected an array of {dtype}.")
-    memories.append(_memory_of(name, argument))
+    memories.append(memory_of(name, argument))
     return Addresses(np.asarray(len(memories) - 1), np.asarray(memories[-1].start + first))
-
-
-def _memory_of(name: str, array: Array) -> _Memory:
-    """A flat view of all memory between an array's first and last address."""
-    if array.size == 0:
-        return _Memory(name, array.reshape(-1), 0)
-    flips = tuple(slice(None, None, -1 if stride < 0 else 1) for stride in array.strides)
-    upward = array[flips]
-    ends = zip(upward.shape, upward.strides, strict=True)
-    length = 1 + sum((extent - 1) * stride for extent, stride in ends) // array.itemsize
-    flat = np.lib.stride_tricks.as_strided(upward, (length,), (array.itemsize,))
-    offset = (_address(array) - _address(upward)) // array.itemsize
-    return _Memory(name, flat, offset)
-
-
-def _address(array: Array) -> int:
-    address: int = array.__array_interface__["data"][0]
-    return address
 
 
 def evaluate(op: Op, operands: Sequence[Array]) -> Array:
@@ -143,16 +125,18 @@ class _Instance:
     def __init__(
         self,
         values: dict[Value, Datum],
-        memories: list[_Memory],
+        memories: list[Memory],
         place: Grid,
         grid: Grid,
         watch: Watch | None = None,
+        resolve: Resolve | None = None,
     ) -> None:
         self.values = dict(values)
         self.memories = memories
         self.place = place
         self.grid = grid
         self.watch = watch
+        self.resolve = resolve
 
     def run(self, region: Region) -> list[Datum]:
         """Run a region; gives what its terminator yields."""
@@ -230,7 +214,17 @@ def _compute(compute: Callable[..., Array], scalar: ScalarType, *values: Array) 
 
 
 def _compare(instance: _Instance, op: ops.Compare) -> Sequence[Datum]:
-    return [np.asarray(_COMPARE[op.kind](instance.array(op.lhs), instance.array(op.rhs)), bool)]
+    operands = [_as_array(instance, value) for value in (op.lhs, op.rhs)]
+    return [np.asarray(_COMPARE[op.kind](*operands), bool)]
+
+
+def _as_array(instance: _Instance, value: Value) -> Array:
+    """Numbers, or addresses as integers."""
+    datum, element = instance.values[value], value.type.element
+    if isinstance(datum, Addresses):
+        assert isinstance(element, PointerType)
+        return to_integers(instance.memories, datum, element.pointee.nbytes)
+    return datum
 
 
 def _select(instance: _Instance, op: ops.Select) -> Sequence[Datum]:
@@ -262,7 +256,15 @@ def _cast(instance: _Instance, op: ops.Cast) -> Sequence[Datum]:
 
 
 def _bitcast(instance: _Instance, op: ops.Bitcast) -> Sequence[Datum]:
-    return [instance.array(op.value).view(to_numpy(SCALARS[op.element]))]
+    before, after = op.value.type.element, op.result.type.element
+    datum = instance.values[op.value]
+    if isinstance(before, PointerType) and isinstance(after, PointerType):
+        assert isinstance(datum, Addresses)
+        return [repoint(instance.memories, datum, before.pointee, after.pointee)]
+    array = _as_array(instance, op.value)
+    if isinstance(after, PointerType):
+        return [from_integers(instance.memories, array, after.pointee, instance.resolve)]
+    return [array.view(to_numpy(after))]
 
 
 def _add_pointer(instance: _Instance, op: ops.AddPointer) -> Sequence[Datum]:
@@ -289,29 +291,50 @@ def _store(instance: _Instance, op: ops.Store) -> Sequence[Datum]:
     return []
 
 
+def _atomic_rmw(instance: _Instance, op: ops.AtomicRmw) -> Sequence[Datum]:
+    value = np.broadcast_to(instance.array(op.value), op.pointer.shape)
+    result = np.zeros_like(value)
+    for memory, lanes, offsets in _accesses(instance, op, op.pointer, op.mask):
+        result[lanes] = update(op.kind, memory.elements, offsets, value[lanes])
+    return [result]
+
+
+def _atomic_cas(instance: _Instance, op: ops.AtomicCas) -> Sequence[Datum]:
+    compared, value = (
+        np.broadcast_to(instance.array(v), op.pointer.shape) for v in (op.compare, op.value)
+    )
+    result = np.zeros_like(value)
+    for memory, lanes, offsets in _accesses(instance, op, op.pointer, None):
+        result[lanes] = swap(memory.elements, offsets, compared[lanes], value[lanes])
+    return [result]
+
+
 def _accesses(
     instance: _Instance, op: Op, pointer: Value, mask: Value | None
-) -> list[tuple[_Memory, Array, Array]]:
+) -> list[tuple[Memory, Array, Array]]:
     """Per argument touched: its memory, which lanes touch it, their offsets; checked."""
     addresses = instance.addresses(pointer)
     active = np.ones((), bool) if mask is None else instance.array(mask)
     active = np.broadcast_to(active, pointer.shape)
     which = np.broadcast_to(addresses.memory, pointer.shape)
     offset = np.broadcast_to(addresses.offset, pointer.shape)
+    element = pointer.type.element
+    assert isinstance(element, PointerType)
+    what = f"'{op.name}' at {op.line}"
+    require_somewhere(what, Addresses(which, offset), active, element.pointee.nbytes)
     found = []
     for number in np.unique(which[active]):
         lanes = active & (which == number)
         memory = instance.memories[number]
         if instance.watch is not None:
-            instance.watch(Touch(op, instance.place, int(number), lanes, offset[lanes]))
+            place, touched = instance.place, offset[lanes]
+            instance.watch(Touch(op, place, int(number), memory.elements, lanes, touched))
         _check_bounds(instance, op, memory, lanes, offset)
         found.append((memory, lanes, offset[lanes]))
     return found
 
 
-def _check_bounds(
-    instance: _Instance, op: Op, memory: _Memory, lanes: Array, offset: Array
-) -> None:
+def _check_bounds(instance: _Instance, op: Op, memory: Memory, lanes: Array, offset: Array) -> None:
     size = len(memory.elements)
     outside = lanes & ((offset < 0) | (offset >= size))
     if outside.any():
@@ -381,6 +404,20 @@ def _for(instance: _Instance, op: ops.For) -> Sequence[Datum]:
     for index in range(lower, upper, step):
         carried = instance.call(op.body, [np.asarray(index, dtype), *carried])
     return carried
+
+
+def _while(instance: _Instance, op: ops.While) -> Sequence[Datum]:
+    carried: Sequence[Datum] = [instance.values[value] for value in op.initial]
+    for _ in range(MOST_ROUNDS):
+        (condition,) = instance.call(op.condition, carried)
+        if not condition:
+            return carried
+        carried = instance.call(op.body, carried)
+    raise LaunchError(
+        f"a loop at {op.line} runs for more than {MOST_ROUNDS} rounds; program instance"
+        f" {instance.place}.",
+        hint="instances run one after the other here: one cannot wait for a later one.",
+    )
 
 
 def _if(instance: _Instance, op: ops.If) -> Sequence[Datum]:
@@ -583,8 +620,12 @@ _RULES: dict[type[Op], Rule] = {
     ops.AddPointer: _add_pointer,
     ops.Load: _load,
     ops.Store: _store,
+    ops.AtomicRmw: _atomic_rmw,
+    ops.AtomicCas: _atomic_cas,
     ops.Reduce: _reduce,
     ops.Scan: _scan,
     ops.For: _for,
+    ops.While: _while,
+    ops.Barrier: lambda instance, op: [],
     ops.If: _if,
 }

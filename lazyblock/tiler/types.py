@@ -141,11 +141,16 @@ def from_numpy(dtype: DType) -> ScalarType:
     return _FROM_NUMPY[dtype]
 
 
+def parse_element(text: str) -> Element:
+    """The element written `text`: "f32", "*f32"."""
+    scalar: Any = SCALARS[text.removeprefix("*")]
+    return PointerType(scalar) if text.startswith("*") else scalar
+
+
 def parse_type(text: str) -> BlockType:
     """Read what `str(BlockType)` writes."""
     shape: tuple[int, ...] = ()
     if text.startswith("<"):
         extents, text = re.fullmatch(r"<((?:\d+x)*)(.*)>", text).groups()  # type: ignore[union-attr]
         shape = tuple(int(n) for n in extents.split("x") if n)
-    scalar: Any = SCALARS[text.lstrip("*")]
-    return BlockType(PointerType(scalar) if text.startswith("*") else scalar, shape)
+    return BlockType(parse_element(text), shape)

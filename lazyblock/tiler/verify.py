@@ -15,7 +15,7 @@ from lazyblock.errors import VerifyError
 from lazyblock.tiler import ops
 from lazyblock.tiler.ir import Op, Program, Region, Trait, Value
 from lazyblock.tiler.printer import name_values, print_op
-from lazyblock.tiler.types import BlockType
+from lazyblock.tiler.types import BlockType, int1
 
 CONTEXT = 3  # ops shown before and after a fault
 
@@ -128,6 +128,12 @@ def _check_for(op: ops.For) -> None:
     _require_types("body yields", op.body.terminator.operands_flat, carried)
 
 
+def _check_while(op: ops.While) -> None:
+    _require_types("condition yields", op.condition.terminator.operands_flat, [BlockType(int1)])
+    carried = [value.type for value in op.initial]
+    _require_types("body yields", op.body.terminator.operands_flat, carried)
+
+
 def _check_combine(op: ops.Combining) -> None:
     scalars = [BlockType(value.type.element) for value in op.values]
     _require_types("combine takes", op.combine.arguments, scalars * 2)
@@ -136,6 +142,7 @@ def _check_combine(op: ops.Combining) -> None:
 
 _REGION_RULES: dict[type[Op], Callable[[Any], None]] = {
     ops.For: _check_for,
+    ops.While: _check_while,
     ops.Reduce: _check_combine,
     ops.Scan: _check_combine,
 }

@@ -34,6 +34,7 @@ from tests.backend.kernels import (
     transpose_values,
     transposed_add,
 )
+from tests.backend.waiting import WAITING
 from tests.helpers.arrays import assert_equal_values
 from tests.helpers.emulator import emulate
 from tests.helpers.ptxas import assemble
@@ -55,6 +56,7 @@ CASES = {
     "gather": gather(100, 256, 1),
     "in_place_reverse": in_place_reverse(256, 1),
     "running_update": running_update(4, 256, 1),
+    **WAITING,
 }
 
 

@@ -19,6 +19,7 @@ from lazyblock.errors import CompileError, DeviceError, LaunchError, OutOfResour
 from lazyblock.tiler.interpret import interpret
 from lazyblock.tiler.types import PointerType, bfloat16, float16, to_numpy
 from tests.backend.kernels import CASES, axpy, expect, half_to_float, layer_norm, row_softmax
+from tests.backend.waiting import WAITING, decoupled_look_back, look_back, spin_lock
 
 # --- no driver -----------------------------------------------------------------------------------
 
@@ -492,6 +493,18 @@ def assert_same_on_gpu(gpu, make, seed=1):
 @pytest.mark.parametrize("name", CASES)
 def test_gpu_agrees_with_the_interpreter(gpu, name):
     assert_same_on_gpu(gpu, CASES[name])
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", [name for name in WAITING if name != "scalar_update"])
+def test_gpu_waits_and_updates_as_the_interpreter_does(gpu, name):
+    assert_same_on_gpu(gpu, WAITING[name])
+
+
+@pytest.mark.gpu
+def test_gpu_instances_wait_for_each_other(gpu):
+    for build in (look_back(500, 1024, 4), decoupled_look_back(500), spin_lock(500, 4)):
+        assert_same_on_gpu(gpu, build)
 
 
 @pytest.mark.gpu

@@ -9,6 +9,7 @@ from lazyblock import dtypes
 from lazyblock.backend.compile import compile_program
 from lazyblock.backend.devices import get_device
 from lazyblock.backend.llvm import nvptx_convert
+from lazyblock.backend.llvm.atomics import Atomic
 from lazyblock.backend.llvm.emulated import EmulatedEmitter, _entry
 from lazyblock.backend.llvm.layout import LinearLayout
 from lazyblock.backend.llvm.nvptx import NvptxKernel
@@ -19,6 +20,7 @@ from lazyblock.backend.llvm.optimize import host_target, to_object
 from lazyblock.backend.runtime.device import pack_pointer, pack_scalar
 from lazyblock.errors import SanitizerError
 from lazyblock.source import SourceLine
+from lazyblock.target import cuda_target
 from lazyblock.tiler.builder import Builder
 from lazyblock.tiler.interpret import interpret
 from lazyblock.tiler.types import PointerType, int32
@@ -33,6 +35,8 @@ from tests.backend.kernels import (
     transpose_values,
 )
 from tests.helpers.emulator import emulate
+
+TARGET = cuda_target("sm_90a")
 
 
 def compile_fresh(program, target):
@@ -332,7 +336,7 @@ def test_votes_gather_the_bits_of_a_warp():
 
 def test_atomics_of_all_threads_count():
     def emit(emitter, thread):
-        return emitter.atomic("add", int32, f"{GLOBAL_POINTER} %p1", "2")
+        return emitter.atomic(TARGET, Atomic("add", int32), f"{GLOBAL_POINTER} %p1", "2")
 
     out, (total,) = run_threads(emit, [np.zeros(64, np.int32), np.zeros(1, np.int32)], 2)
     assert total == 128 and sorted(out) == list(range(0, 128, 2))
@@ -340,7 +344,7 @@ def test_atomics_of_all_threads_count():
 
 def test_atomics_beside_plain_accesses_race():
     def emit(emitter, thread):
-        emitter.atomic("add", int32, f"{GLOBAL_POINTER} %p1", "2")
+        emitter.atomic(TARGET, Atomic("add", int32), f"{GLOBAL_POINTER} %p1", "2")
         return emitter.load_vector(int32, 1, f"{GLOBAL_POINTER} %p1", 4)[0]
 
     with pytest.raises(SanitizerError, match="thread 1: race: atomic update of 4 bytes"):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from lazyblock.backend.llvm.atomics import Atomic
 from lazyblock.backend.llvm.nvptx import emit_nvptx
 from lazyblock.backend.llvm.nvptx_thread import GLOBAL_POINTER, ThreadEmitter
 from lazyblock.backend.llvm.ptx import to_ptx
@@ -202,10 +203,10 @@ def test_shuffles_votes_and_atomics_are_single_instructions(arch):
     for kind in ("xor", "up", "down", "idx"):
         value = emitter.shuffle(kind, int32, value, "3")
     votes = emitter.ballot(emitter.value(f"icmp slt i32 {value}, 7"))
-    emitter.atomic("add", int32, f"{GLOBAL_POINTER} %p0", votes)
+    emitter.atomic(TARGET, Atomic("add", int32, is_used=False), f"{GLOBAL_POINTER} %p0", votes)
     emitter.finish()
     frame = emitter.kernel("k", [f"{GLOBAL_POINTER} %p0"], 32)
     ptx = to_ptx(frame + emitter.surroundings(), cuda_target(arch))
     wanted = ["shfl.sync.bfly", "shfl.sync.up", "shfl.sync.down", "shfl.sync.idx"]
-    for instruction in (*wanted, "vote.sync.ballot", ".global.add.u32"):
+    for instruction in (*wanted, "vote.sync.ballot", "red.relaxed.gpu.global.add.u32"):
         assert ptx.count(instruction) == 1, instruction

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from lazyblock.tiler.builder import Builder
 from lazyblock.tiler.ops.arith import BINARY_KINDS, COMPARE_KINDS, UNARY_KINDS
+from lazyblock.tiler.ops.atomic import ORDERS, RMW_KINDS
 from lazyblock.tiler.types import (
     SCALARS,
     PointerType,
@@ -172,7 +173,7 @@ class _Drawer:
 
     def step(self, depth=0):
         steps = [*self.ON_VALUES, *self.ON_VALUES, *self.ON_BLOCKS]
-        steps += [_Drawer.branch, _Drawer.loop] if depth == 0 else []
+        steps += [_Drawer.branch, _Drawer.loop, _Drawer.rounds] if depth == 0 else []
         steps += [*self.IN_ORDER, *self.IN_ORDER] if self.ordered else []
         return self.pick(steps)(self)
 
@@ -308,7 +309,20 @@ class _Drawer:
         index = self.b.rem(index, self.b.broadcast_to(self.limit, shape))
         return self.b.load(self.b.add_pointer(self.inputs[scalar], index))
 
+    def update(self):
+        """Elements of an output updated once each; gives what lay there."""
+        fitting = [t for t in self.scalars if t.bits in (32, 64) or t.is_half]
+        if not fitting:
+            return self.binary()
+        scalar, shape = self.pick(fitting), self.any_block_shape()
+        kinds = ["add", "xchg"] if scalar.is_floating else [*RMW_KINDS]  # the sign of NaN is open
+        kind = "add" if scalar.is_half else self.pick(kinds)
+        pointers, mask = self.address(self.outputs[scalar], shape)
+        value = self.like(scalar, shape)
+        return self.b.atomic(kind, pointers, value, mask, sem=self.pick(ORDERS))
+
     ON_BLOCKS = (transpose, reshape, expand, reduce, count, argreduce, through_memory, gather)
+    ON_BLOCKS = (*ON_BLOCKS, update)
     IN_ORDER = (compose, outermost)
 
     def uniform(self):
@@ -350,3 +364,21 @@ class _Drawer:
 
         results = self.b.for_(0, upper, self.pick([1, 2]), [first, self.place], body)
         return self.pick(results)
+
+    def rounds(self):
+        """A block and a counter carried while the counter, or what it reads, is small."""
+        first, b = self.any_value(), self.b
+        most, pointer = self.pick([0, 1, 3]), self.outputs[self.scalars[0]]
+
+        def is_small(carried, counter):
+            found = b.cast(b.load(b.add_pointer(pointer, self.start)), int1)
+            return b.compare("lt", b.add(counter, b.cast(found, int32)), most)
+
+        def body(carried, counter):
+            kept = len(self.pool)
+            self.pool += [counter, carried]
+            following = self.inside(carried)
+            del self.pool[kept:]
+            return [following, b.add(counter, 1)]
+
+        return self.pick(b.while_([first, b.constant(0, int32)], is_small, body))

@@ -5,12 +5,23 @@ numbers, wrapping integers. The rest is what the interpreter knows.
 """
 
 import builtins
+import functools
 import types as python_types
 
 import numpy as np
 
 from lazyblock.tiler.builder import Builder
-from lazyblock.tiler.interpret import Addresses, _memory_of, evaluate
+from lazyblock.tiler.interpret import evaluate
+from lazyblock.tiler.interpret_memory import (
+    Addresses,
+    from_integers,
+    memory_of,
+    repoint,
+    swap,
+    to_integers,
+    update,
+)
+from lazyblock.tiler.ops.atomic import RMW_KINDS
 from lazyblock.tiler.types import (
     SCALARS,
     BlockType,
@@ -34,9 +45,21 @@ class Block:
         return self.data.offset.shape if self.pointee else self.data.shape
 
     def to(self, scalar, bitcast=False):
+        if self.pointee or isinstance(scalar, PointerType):
+            return self._to_address(scalar)
         if from_numpy(self.data.dtype) == scalar:
             return self
         return _run(lambda b, x: (b.bitcast if bitcast else b.cast)(x, scalar), self)
+
+    def _to_address(self, scalar):
+        if self.pointee and isinstance(scalar, PointerType):
+            data = repoint(MEMORIES, self.data, self.pointee, scalar.pointee)
+        elif self.pointee:
+            integers = to_integers(MEMORIES, self.data, self.pointee.nbytes)
+            return Block(integers.view(to_numpy(scalar)))
+        else:
+            data = from_integers(MEMORIES, self.data, scalar.pointee, None)
+        return Block(data, scalar.pointee)
 
     def __getitem__(self, index):
         return Block(self.data[index])
@@ -161,6 +184,12 @@ def make_language(place, grid):
         setattr(tl, name, lambda *x, n=name: _wide_only(lambda b, *v: b.math(n, *v), *x))
     tl.extra = python_types.SimpleNamespace(libdevice=_Libdevice())
     tl.load, tl.store, tl.reduce = _load, _store, _reduce
+    for kind in RMW_KINDS:
+        setattr(tl, f"atomic_{kind}", functools.partial(_atomic, kind))
+    tl.atomic_cas = _atomic_cas
+    tl.atomic_load, tl.atomic_store = _load, _store
+    tl.debug_barrier = lambda: None
+    tl.pointer_type = PointerType
     tl.associative_scan = _scan
     tl.cumsum = lambda x, axis, reverse=False: _scan_known("add", x, axis, reverse)
     tl.cumprod = lambda x, axis, reverse=False: _scan_known("mul", x, axis, reverse)
@@ -291,6 +320,24 @@ def _store(pointer, value, mask=None, **hints):
         elements[offsets] = value[lanes]
 
 
+def _atomic(kind, pointer, value, mask=None, **order):
+    value = np.broadcast_to(_typed(value).to(pointer.pointee).data, pointer.shape)
+    result = np.zeros_like(value)
+    for elements, lanes, offsets in _access(pointer, mask):
+        result[lanes] = update(kind, elements, offsets, value[lanes])
+    return Block(result)
+
+
+def _atomic_cas(pointer, compare, value, **order):
+    compare, value = (
+        np.broadcast_to(_typed(v).to(pointer.pointee).data, pointer.shape) for v in (compare, value)
+    )
+    result = np.zeros_like(value)
+    for elements, lanes, offsets in _access(pointer, None):
+        result[lanes] = swap(elements, offsets, compare[lanes], value[lanes])
+    return Block(result)
+
+
 def _range(*bounds):
     scalar = int64 if any(_typed(b).data.dtype == np.int64 for b in bounds) else int32
     dtype = np.int64 if scalar == int64 else np.int32
@@ -307,7 +354,7 @@ def run_text(text, program, arguments, grid):
     for parameter, argument in zip(program.parameters, arguments, strict=True):
         element = parameter.value.type.element
         if isinstance(element, PointerType):
-            MEMORIES.append(_memory_of(parameter.name, argument))
+            MEMORIES.append(memory_of(parameter.name, argument))
             data = Addresses(np.asarray(len(MEMORIES) - 1), np.asarray(MEMORIES[-1].start))
             blocks.append(Block(data, element.pointee))
         else:

@@ -21,7 +21,7 @@ from tests.helpers.programs import ZOO, random_program
 
 def test_fields_are_told_apart_by_role():
     assert ops.Load.declared("operand") == ("pointer", "mask", "other")
-    assert ops.Load.declared("attribute") == ("cache", "eviction")
+    assert ops.Load.declared("attribute") == ("cache", "eviction", "sem", "scope")
     assert ops.For.declared("region") == ("body",)
     assert ops.For.declared("operands") == ("initial",)
 

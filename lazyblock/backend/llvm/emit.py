@@ -13,12 +13,14 @@ Typed = tuple[str, str]  # an LLVM type and a value of it
 
 
 class Loop:
-    """A counted loop under construction: its index, its carried values, and their next values."""
+    """A loop under construction: its index, its carried values, their next values, its labels."""
 
-    def __init__(self, index: str, carried: list[str]) -> None:
+    def __init__(self, index: str, carried: list[str], body: str = "", done: str = "") -> None:
         self.index = index
         self.carried = carried
         self.following = list(carried)
+        self.body = body
+        self.done = done
 
 
 class Emitter:
@@ -107,6 +109,21 @@ class Emitter:
 
         The body sets `loop.following`; after the block `loop.carried` are the final values.
         """
+        with self.rounds([(type, start), *carried]) as rounds:
+            index, *names = rounds.carried
+            loop = Loop(index, names)
+            self.go_on_if(self.value(f"icmp slt {type} {index}, {stop}"), rounds)
+            yield loop
+            following = self.value(f"add {type} {index}, {step}")
+            rounds.following = [following, *loop.following]
+        loop.carried = names
+
+    @contextmanager
+    def rounds(self, carried: Sequence[Typed]) -> Iterator[Loop]:
+        """A loop without an index: the `with` block writes a test, calls `go_on_if`, and the body.
+
+        The body sets `following`; `carried` are the final values too.
+        """
         before, head, body, done = (
             self.label,
             *(self.fresh_label(hint) for hint in ("head", "body", "done")),
@@ -114,21 +131,21 @@ class Emitter:
         self.branch(head)
         self.begin(head)
         start_of_phis = len(self._lines)
-        names = [self.name() for _ in range(len(carried) + 1)]
+        names = [self.name() for _ in carried]
         self._lines.extend("" for _ in names)
-        loop = Loop(names[0], names[1:])
-        more = self.value(f"icmp slt {type} {loop.index}, {stop}")
-        self.branch_if(more, body, done)
-        self.begin(body)
+        loop = Loop("", names, body, done)
         yield loop
-        following = [self.value(f"add {type} {loop.index}, {step}"), *loop.following]
-        self.line(f"br label %{head}")
-        rows = zip([(type, start), *carried], names, following, strict=True)
-        for offset, ((kind, first), name, following_value) in enumerate(rows):
-            incoming = f"[ {first}, %{before} ], [ {following_value}, %{self.label} ]"
+        self.branch(head)
+        rows = zip(carried, names, loop.following, strict=True)
+        for offset, ((kind, first), name, following) in enumerate(rows):
+            incoming = f"[ {first}, %{before} ], [ {following}, %{self.label} ]"
             self._lines[start_of_phis + offset] = f"  {name} = phi {kind} {incoming}"
         self.begin(done)
-        loop.carried = names[1:]
+
+    def go_on_if(self, condition: str, loop: Loop) -> None:
+        """Begin the body of a loop of `rounds`, or leave it."""
+        self.branch_if(condition, loop.body, loop.done)
+        self.begin(loop.body)
 
     # --- around the function ---------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
+from lazyblock.backend.llvm.atomics import Atomic, emit_atomic
 from lazyblock.backend.llvm.emit import Typed
 from lazyblock.backend.llvm.emulated_support import SITE_BITS, Access
 from lazyblock.backend.llvm.nvptx import NvptxKernel, emit_nvptx, parameter_type
@@ -27,12 +28,14 @@ from lazyblock.backend.llvm.types import element_nbytes
 from lazyblock.errors import UnsupportedError
 from lazyblock.source import UNKNOWN
 from lazyblock.target import Target
-from lazyblock.tiler.ir import Op, Program
+from lazyblock.tiler import ops
+from lazyblock.tiler.ir import Op, Program, walk
 from lazyblock.tiler.printer import Names, name_values, print_op
-from lazyblock.tiler.types import Element, ScalarType
+from lazyblock.tiler.types import Element
 
 EMULATED_LEVEL = 0  # of LLVM's optimiser: compiling takes longer than running
 SITES = "lazyblock.sites"  # the symbol of the places that checks and meetings name, one a line
+REACHES_ALL = "lazyblock.reaches_all"  # the symbol of a byte: whether integers become addresses
 SHARED = "smem"  # the symbol of shared memory: of all CTAs of a cluster, one behind the other
 SHARED_GAP = 256  # bytes behind the shared memory of a CTA that nobody may touch
 
@@ -41,7 +44,7 @@ def emit_emulated(program: Program, target: Target) -> NvptxKernel:
     """Emit `program` as `emit_nvptx` does, for the host. Raises: what `emit_nvptx` raises."""
     emitter = EmulatedEmitter(program)
     kernel = emit_nvptx(program, target, emitter)
-    parts = [kernel.llvm, emitter.sites(), _entry(program, kernel)]
+    parts = [kernel.llvm, emitter.sites(), _reach(program), _entry(program, kernel)]
     return dataclasses.replace(kernel, llvm="\n".join(parts))
 
 
@@ -155,12 +158,19 @@ class EmulatedEmitter(ThreadEmitter):
         self._check(Access.WRITE, element_nbytes(element) * len(values), address, align)
         super().store_vector(element, values, address, align)
 
-    def atomic(
-        self, kind: str, element: ScalarType, address: str, value: str, ordering: str = "monotonic"
-    ) -> str:
-        nbytes = element_nbytes(element)
-        self._check(Access.ATOMIC, nbytes, address, nbytes)
-        return super().atomic(kind, element, address, value, ordering)
+    def atomic(self, target: Target, access: Atomic, address: str, *values: str) -> str:
+        if access.sem in ("acquire", "acq_rel"):
+            type, _, pointer = address.rpartition(" ")
+            self.call("void", self._use("acquire"), (type, pointer))
+        kind = _ATOMIC_ACCESSES.get(access.kind, Access.ATOMIC)
+        self._check(kind, access.nbytes, address, access.nbytes)
+        return emit_atomic(self, target, access, address, values)
+
+    def count_round(self) -> None:
+        may_go_on = self.call("i1", self._use("count_round"), ("i64", self._site("round of")))
+        going_on = self.fresh_label("round")
+        self.branch_if(may_go_on, going_on, "finished")
+        self.begin(going_on)
 
     def _check(self, access: Access, nbytes: int, address: str, align: int) -> None:
         """End the thread where the access is not allowed."""
@@ -186,9 +196,19 @@ class EmulatedEmitter(ThreadEmitter):
         return str(number)
 
 
+_ATOMIC_ACCESSES = {"load": Access.ATOMIC_READ, "store": Access.ATOMIC_WRITE}
+
+
 def _describe(op: Op, names: Names) -> str:
     line = "" if op.line == UNKNOWN else f" ({op.line})"
     return f"'{print_op(op, names)}'{line}"
+
+
+def _reach(program: Program) -> str:
+    """The definition of REACHES_ALL."""
+    made = (op for op in walk(program.body) if isinstance(op, ops.Bitcast))
+    reaches = any(op.result.type.is_pointer and not op.value.type.is_pointer for op in made)
+    return f"@{REACHES_ALL} = constant i8 {int(reaches)}\n"
 
 
 # --- the entry -----------------------------------------------------------------------------------

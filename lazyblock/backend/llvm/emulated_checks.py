@@ -8,6 +8,7 @@ into the context, and the thread ends.
 from __future__ import annotations
 
 CHECKS = """\
+declare i64 @llvm.umax.i64(i64, i64)
 define i1 @lazyblock.check_global(
     ptr addrspace(1) %pointer, i64 %nbytes, i64 %align, i64 %access, i64 %site) {
 entry:
@@ -15,13 +16,44 @@ entry:
   %mask = sub i64 %align, 1
   %low = and i64 %address, %mask
   %is.aligned = icmp eq i64 %low, 0
+  br i1 %is.aligned, label %look, label %wrong
+look:
+  %range = call ptr @range.of(i64 %address, i64 %nbytes)
+  %is.outside = icmp eq ptr %range, null
+  br i1 %is.outside, label %wrong, label %inside
+inside:
+  %first = load i64, ptr %range
+  %shadow.place = getelementptr i64, ptr %range, i64 $range_shadow
+  %shadow = load i64, ptr %shadow.place
+  %written.place = getelementptr i64, ptr %range, i64 $range_is_written
+  %is.written = load i64, ptr %written.place
+  %since = sub i64 1, %is.written
+  %byte = sub i64 %address, %first
+  %launch = call i64 @get(i64 $launch_start)
+  %acquired = call i64 @get(i64 $acquired)
+  %floor = call i64 @llvm.umax.i64(i64 %launch, i64 %acquired)
+  %found = call i64 @touch(
+    i64 %shadow, i64 %byte, i64 %nbytes, i64 %access, i64 %site, i64 %floor, i64 %since,
+    i1 true)
+  %is.fine = icmp eq i64 %found, 0
+  br i1 %is.fine, label %right, label %wrong
+wrong:
+  %fault = phi i64 [ $misaligned, %entry ], [ $global_bounds, %look ], [ %found, %inside ]
+  %false = call i1 @report(i64 %fault, i64 %address, i64 %nbytes, i64 %site)
+  ret i1 %false
+right:
+  ret i1 true
+}
+; The row of the global memory that holds these bytes, or null
+define internal ptr @range.of(i64 %address, i64 %nbytes) {
+entry:
   %stop = add i64 %address, %nbytes
   %count = call i64 @get(i64 $num_ranges)
-  br i1 %is.aligned, label %loop, label %wrong
+  br label %loop
 loop:
   %number = phi i64 [ 0, %entry ], [ %following, %look ]
   %is.more = icmp ult i64 %number, %count
-  br i1 %is.more, label %look, label %wrong
+  br i1 %is.more, label %look, label %missing
 look:
   %index = mul i64 %number, $range_size
   %range = call ptr @entry(i64 $ranges, i64 %index)
@@ -32,26 +64,42 @@ look:
   %is.below = icmp ule i64 %stop, %end
   %is.inside = and i1 %is.above, %is.below
   %following = add i64 %number, 1
-  br i1 %is.inside, label %inside, label %loop
-inside:
+  br i1 %is.inside, label %found, label %loop
+found:
+  ret ptr %range
+missing:
+  ret ptr null
+}
+; Before an access that acquires: note what it orders
+define void @lazyblock.acquire(ptr addrspace(1) %pointer) {
+  %address = ptrtoint ptr addrspace(1) %pointer to i64
+  %range = call ptr @range.of(i64 %address, i64 1)
+  %is.outside = icmp eq ptr %range, null
+  br i1 %is.outside, label %done, label %look
+look:
+  %first = load i64, ptr %range
+  %byte = sub i64 %address, %first
   %shadow.place = getelementptr i64, ptr %range, i64 $range_shadow
   %shadow = load i64, ptr %shadow.place
-  %written.place = getelementptr i64, ptr %range, i64 $range_is_written
-  %is.written = load i64, ptr %written.place
-  %since = sub i64 1, %is.written
-  %byte = sub i64 %address, %first
+  %offset = mul i64 %byte, $shadow_bytes
+  %place = add i64 %shadow, %offset
+  %writer = inttoptr i64 %place to ptr
+  %record = load i64, ptr %writer
+  %bit = and i64 %record, $atomic_bit
+  %is.atomic = icmp ne i64 %bit, 0
+  %moment = lshr i64 %record, $moment_bits
   %launch = call i64 @get(i64 $launch_start)
-  %found = call i64 @touch(
-    i64 %shadow, i64 %byte, i64 %nbytes, i64 %access, i64 %site, i64 %launch, i64 %since,
-    i1 true)
-  %is.fine = icmp eq i64 %found, 0
-  br i1 %is.fine, label %right, label %wrong
-wrong:
-  %fault = phi i64 [ $misaligned, %entry ], [ $global_bounds, %loop ], [ %found, %inside ]
-  %false = call i1 @report(i64 %fault, i64 %address, i64 %nbytes, i64 %site)
-  ret i1 %false
-right:
-  ret i1 true
+  %program = call i64 @get(i64 $program_start)
+  %is.launch = icmp uge i64 %moment, %launch
+  %is.before = icmp ult i64 %moment, %program
+  %is.earlier = and i1 %is.launch, %is.before
+  %orders = and i1 %is.atomic, %is.earlier
+  br i1 %orders, label %order, label %done
+order:
+  call void @set(i64 $acquired, i64 %program)
+  br label %done
+done:
+  ret void
 }
 define i1 @lazyblock.check_shared(
     ptr addrspace(3) %pointer, i64 %nbytes, i64 %align, i64 %access, i64 %site) {
@@ -130,9 +178,12 @@ entry:
   %program = call i64 @get(i64 $program_start)
   %thread = load i64, ptr @lazyblock.thread
   %moment = add i64 %start, %thread
-  %is.read = icmp eq i64 %access, $read
+  %is.plain.read = icmp eq i64 %access, $read
+  %is.atomic.read = icmp eq i64 %access, $atomic_read
+  %is.read = or i1 %is.plain.read, %is.atomic.read
   %is.write = icmp eq i64 %access, $write
-  %is.atomic = icmp eq i64 %access, $atomic
+  %is.update = icmp eq i64 %access, $atomic
+  %is.atomic = icmp uge i64 %access, $atomic
   %atomic.bit = select i1 %is.atomic, i64 $atomic_bit, i64 0
   %high = shl i64 %moment, $moment_bits
   %marked = or i64 %high, %atomic.bit
@@ -177,17 +228,17 @@ note.read:
   br label %next
 write:
   %was.read = load i64, ptr %reader
-  %read.clash = call i1 @clashes(
-    i64 %was.read, i64 %moment, i64 %floor, i64 %program, i64 %start)
+  %read.clash = call i1 @clashes.with.read(
+    i64 %was.read, i64 %moment, i64 %floor, i64 %program, i64 %start, i1 %is.atomic)
   br i1 %read.clash, label %race.read, label %look.again
 look.again:
   %was.read.again = load i64, ptr %second
-  %again.clash = call i1 @clashes(
-    i64 %was.read.again, i64 %moment, i64 %floor, i64 %program, i64 %start)
+  %again.clash = call i1 @clashes.with.read(
+    i64 %was.read.again, i64 %moment, i64 %floor, i64 %program, i64 %start, i1 %is.atomic)
   br i1 %again.clash, label %race.read, label %update
 update:
   %is.missing = icmp ult i64 %written.moment, %since
-  %is.lacking = and i1 %is.atomic, %is.missing
+  %is.lacking = and i1 %is.update, %is.missing
   br i1 %is.lacking, label %unwritten, label %note.write
 note.write:
   ; an atomic access does not hide the same thread's plain write
@@ -215,6 +266,17 @@ unwritten:
   ret i64 $unwritten
 right:
   ret i64 0
+}
+define internal i1 @clashes.with.read(i64 %record, i64 %moment, i64 %floor, i64 %program,
+    i64 %start, i1 %is.atomic) alwaysinline {
+  %bit = and i64 %record, $atomic_bit
+  %was.atomic = icmp ne i64 %bit, 0
+  %are.atomic = and i1 %was.atomic, %is.atomic
+  %are.apart = xor i1 %are.atomic, true
+  %touch = call i1 @clashes(
+    i64 %record, i64 %moment, i64 %floor, i64 %program, i64 %start)
+  %clashes = and i1 %touch, %are.apart
+  ret i1 %clashes
 }
 define internal i1 @clashes(
     i64 %record, i64 %moment, i64 %floor, i64 %program, i64 %start) alwaysinline {

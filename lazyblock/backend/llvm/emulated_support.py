@@ -9,7 +9,9 @@ begin at barriers and count on for good, so that records of earlier launches and
 themselves apart. A barrier of a CTA begins one for its threads, one of the cluster for all CTAs.
 Two accesses, one of them no read and not both atomic, are a race when no barrier lies between:
 since the CTA's last one, by two of its threads, since the cluster's, by threads of two CTAs, or in
-one launch, by two program instances.
+one launch, by two program instances, unless the later one has acquired: what it found at the place
+was written atomically by an earlier instance. That orders it behind all before (more than it does
+on the hardware, where the order of what these did not release is open).
 """
 
 from __future__ import annotations
@@ -32,6 +34,8 @@ CONTEXT = (
     *("shared_stride", "cluster_bytes"),  # from one CTA's shared memory to the next one's; of all
     *("launch_start", "program_start", "cluster_start"),  # moments; the last barrier of the cluster
     "epochs",  # array with the moment of the last barrier of each CTA
+    "acquired",  # the moment up to which an acquire orders other instances before this one
+    *("rounds", "most_rounds"),  # of while loops, by all threads of an instance
     "is_started",  # whether all CTAs are known to run
     *("fault", "thread", "address", "nbytes", "site", "other"),  # what went wrong
 )
@@ -43,7 +47,9 @@ class Access(enum.IntEnum):
 
     READ = 0
     WRITE = 1
-    ATOMIC = 2
+    ATOMIC = 2  # an update; this and what follows are atomic
+    ATOMIC_READ = 3
+    ATOMIC_WRITE = 4
 
 
 class Fault(enum.IntEnum):
@@ -55,6 +61,7 @@ class Fault(enum.IntEnum):
     UNWRITTEN = 4
     RACE = 5
     UNSTARTED = 6
+    ENDLESS = 7
 
 
 def moment_of(record: int) -> tuple[int, int]:
@@ -91,7 +98,8 @@ KERNEL_FUNCTIONS = tuple(  # what the code of a thread may call
     for name in (
         *("thread_index", "cta_rank", "shared_base", "map_shared", *_REGISTERS),
         *("arrive", "publish", "ballot", *(f"shuffle_{kind}" for kind in _PARTNERS)),
-        *("check_global", "check_shared", "check_cluster", *_APPROXIMATIONS),
+        *("check_global", "check_shared", "check_cluster", "acquire", "count_round"),
+        *_APPROXIMATIONS,
     )
 )
 RUN = "lazyblock.run"
@@ -262,6 +270,19 @@ define i32 @lazyblock.{name}() {{
 # --- meetings: a thread says where it waits, and what it has for others --------------------------
 
 _MEETINGS = """\
+define i1 @lazyblock.count_round(i64 %site) {
+  %rounds = call i64 @get(i64 $rounds)
+  %next = add i64 %rounds, 1
+  call void @set(i64 $rounds, i64 %next)
+  %most = call i64 @get(i64 $most_rounds)
+  %is.within = icmp ule i64 %next, %most
+  br i1 %is.within, label %within, label %beyond
+within:
+  ret i1 true
+beyond:
+  %false = call i1 @report(i64 $endless, i64 0, i64 0, i64 %site)
+  ret i1 %false
+}
 define void @lazyblock.arrive(i64 %site) {
   %thread = load i64, ptr @lazyblock.thread
   %place = call ptr @entry(i64 $waiting, i64 %thread)

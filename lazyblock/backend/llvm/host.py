@@ -15,7 +15,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
-from lazyblock.backend.llvm.emit import Emitter
+from lazyblock.backend.llvm.atomics import AtomicOp, is_atomic
+from lazyblock.backend.llvm.emit import Emitter, Typed
+from lazyblock.backend.llvm.host_atomics import emit_atomic_element
 from lazyblock.backend.llvm.host_body import Body, Key, Scope, Tile
 from lazyblock.backend.llvm.host_coordinates import Coordinate, Coordinates
 from lazyblock.backend.llvm.host_memory import from_memory
@@ -31,6 +33,7 @@ from lazyblock.backend.llvm.host_sharing import (
     is_same_pattern,
     may_overlap,
     op_cost,
+    orders_memory,
     reached_values,
     roots_inside,
 )
@@ -47,7 +50,7 @@ from lazyblock.shapes import size_of
 from lazyblock.target import Target
 from lazyblock.tiler import ops
 from lazyblock.tiler.analysis.axis_info import analyse
-from lazyblock.tiler.ir import Op, Program, Region, Trait, Value
+from lazyblock.tiler.ir import Op, Program, Region, Trait, Value, walk
 from lazyblock.tiler.types import BlockType, PointerType, ScalarType
 
 MAX_STACK = 256 * 1024  # bytes of tiles; thread stacks are a few MiB
@@ -71,6 +74,7 @@ class _Function:
         self.emitter = Emitter()
         self.scope = Scope(self.emitter, target, analyse(program))
         self.shared = find_shared(program.body)
+        self._used = {value for op in walk(program.body) for value in op.operands_flat}
         self._pending: list[ops.Store] = []
         self._passed: dict[Value, None] = {}  # deferred values whose place in the program is behind
         self._open: list[_OpenRegion] = []
@@ -147,7 +151,7 @@ class _Function:
         frame = _OpenRegion(region, frozenset(self._passed) if is_loop else None)
         self._open.append(frame)
         for op in region.ops:
-            if isinstance(op, (ops.Load, ops.Yield)) or op.regions:
+            if isinstance(op, (ops.Load, ops.Yield)) or op.regions or orders_memory(op):
                 self._flush()
             frame.following += 1
             self._op(op)
@@ -158,6 +162,11 @@ class _Function:
 
     def _op(self, op: Op) -> None:
         match op:
+            case ops.Load() | ops.Store() | ops.AtomicRmw() | ops.AtomicCas() if is_atomic(op):
+                self._materialise_loads_before(op)
+                self._atomic(op)
+            case ops.Barrier():
+                self._materialise_loads_before(op)
             case ops.Store():
                 self._pending.append(op)
             case ops.Reduce():
@@ -167,6 +176,9 @@ class _Function:
             case ops.For():
                 self._before_regions(op)
                 self._for(op)
+            case ops.While():
+                self._before_regions(op)
+                self._while(op)
             case ops.If():
                 self._before_regions(op)
                 self._if(op)
@@ -251,11 +263,16 @@ class _Function:
             if value in self.shared:
                 self._materialise(value)
         if has_effects(op):
-            stores = [root for root in inside if isinstance(root, ops.Store)]
+            stores = [o for o in inside if isinstance(o, ops.Store) or orders_memory(o)]
             for load in self._clobbered_loads(inside, stores):
                 self._materialise(load.result)
 
-    def _clobbered_loads(self, roots: Sequence[Op], stores: Sequence[ops.Store]) -> list[ops.Load]:
+    def _materialise_loads_before(self, op: Op) -> None:
+        """Read what is yet to be read of what stands before an op that orders memory."""
+        for load in self._clobbered_loads([op], [op]):
+            self._materialise(load.result)
+
+    def _clobbered_loads(self, roots: Sequence[Op], stores: Sequence[Op]) -> list[ops.Load]:
         """Loads behind us that `roots`, or roots still to be written, read after `stores`.
 
         Further rounds of a loop make their own loads anew: of them only outer loads count.
@@ -419,6 +436,25 @@ class _Function:
             emitter.phi(type, (a, from_left), (b, from_right))
             for type, a, b in zip(types, left, right, strict=True)
         ]
+
+    # --- atomic accesses -------------------------------------------------------------------------
+
+    def _atomic(self, op: AtomicOp) -> None:
+        """One element after the other, into a tile."""
+        shape = op.pointer.shape
+        if not shape:
+            found = emit_atomic_element(self._body(1), op)
+            self.scope.scalars.update(dict.fromkeys(op.results, found))
+            return
+        spills = self._prepare(shape, op.operands_flat)
+        used = [result for result in op.results if result in self._used]
+        tiles = {result: self._new_tile(result.type) for result in used}
+        with self._loops(shape, -1, 1) as home:
+            body = Body(self.scope, 1, home, spills)
+            found = emit_atomic_element(body, op)
+            for tile in tiles.values():
+                body.write_tile(tile, home, found)
+        self.scope.tiles.update(spills | tiles)
 
     # --- reductions ------------------------------------------------------------------------------
 
@@ -588,31 +624,67 @@ class _Function:
         """A loop: scalars carried in registers, blocks in tiles that every round rewrites."""
         scalars, emitter = self.scope.scalars, self.emitter
         index, *arguments = op.body.arguments
-        blocks = [n for n, value in enumerate(op.initial) if value.shape != ()]
-        plain = [n for n, value in enumerate(op.initial) if value.shape == ()]
-        tiles = {n: self._new_tile(op.initial[n].type) for n in blocks}
-        self._fill_groups([(op.initial[n], tiles[n]) for n in blocks])
+        plain, tiles, carried = self._start_carried(op.initial)
         lower, upper, step = (self._to_i64(v) for v in (op.lower, op.upper, op.step))
-        carried = [(llvm_type(op.initial[n].type.element), scalars[op.initial[n]]) for n in plain]
         with emitter.loop("i64", lower, upper, step, carried) as loop:
             kind = llvm_scalar(index.type.element)
             narrow = kind == "i64"
             scalars[index] = (
                 loop.index if narrow else emitter.value(f"trunc i64 {loop.index} to {kind}")
             )
-            scalars.update(
-                (arguments[n], text) for n, text in zip(plain, loop.carried, strict=True)
-            )
-            outer = dict(self.scope.tiles)
-            self.scope.tiles.update((arguments[n], tiles[n]) for n in blocks)
-            self._region(op.body, is_loop=True)
-            following = op.body.terminator.operands_flat
-            self.scope.tiles = self._tiles_inside
-            self._replace(following, arguments, tiles)
-            self.scope.tiles = outer
-            loop.following = [scalars[following[n]] for n in plain]
-        scalars.update((op.results[n], text) for n, text in zip(plain, loop.carried, strict=True))
-        self.scope.tiles.update((op.results[n], tiles[n]) for n in blocks)
+            self._take_carried(arguments, plain, loop.carried, tiles)
+            loop.following = self._round(op.body, arguments, plain, tiles)
+        self._take_carried(op.results, plain, loop.carried, tiles)
+
+    def _while(self, op: ops.While) -> None:
+        """The same without an index; its test is a region that is written at the loop's head."""
+        plain, tiles, carried = self._start_carried(op.initial)
+        with self.emitter.rounds(carried) as loop:
+            self._take_carried(op.condition.arguments, plain, loop.carried, tiles)
+            self._region(op.condition, is_loop=True)
+            (condition,) = op.condition.terminator.operands_flat
+            self.emitter.go_on_if(self.scope.scalars[condition], loop)
+            self._take_carried(op.body.arguments, plain, loop.carried, tiles)
+            loop.following = self._round(op.body, op.body.arguments, plain, tiles)
+        self._take_carried(op.results, plain, loop.carried, tiles)
+
+    def _start_carried(
+        self, initial: Sequence[Value]
+    ) -> tuple[list[int], dict[int, Tile], list[Typed]]:
+        """Which carried values are scalars, tiles of the others, and what the scalars start as."""
+        plain = [n for n, value in enumerate(initial) if value.shape == ()]
+        tiles = {n: self._new_tile(v.type) for n, v in enumerate(initial) if v.shape != ()}
+        self._fill_groups([(initial[n], tile) for n, tile in tiles.items()])
+        scalars = self.scope.scalars
+        start = [(llvm_type(initial[n].type.element), scalars[initial[n]]) for n in plain]
+        return plain, tiles, start
+
+    def _take_carried(
+        self,
+        values: Sequence[Value],
+        plain: Sequence[int],
+        texts: Sequence[str],
+        tiles: dict[int, Tile],
+    ) -> None:
+        """Let `values` be what a loop carries."""
+        self.scope.scalars.update((values[n], t) for n, t in zip(plain, texts, strict=True))
+        self.scope.tiles.update((values[n], tile) for n, tile in tiles.items())
+
+    def _round(
+        self,
+        body: Region,
+        arguments: Sequence[Value],
+        plain: Sequence[int],
+        tiles: dict[int, Tile],
+    ) -> list[str]:
+        """One round of a loop; gives the next carried scalars."""
+        outer = dict(self.scope.tiles)
+        self._region(body, is_loop=True)
+        following = body.terminator.operands_flat
+        self.scope.tiles = self._tiles_inside
+        self._replace(following, arguments, tiles)
+        self.scope.tiles = outer
+        return [self.scope.scalars[following[n]] for n in plain]
 
     def _replace(
         self, following: Sequence[Value], arguments: Sequence[Value], tiles: dict[int, Tile]

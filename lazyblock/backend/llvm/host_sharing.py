@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from lazyblock.backend.llvm.atomics import is_atomic
 from lazyblock.tiler import ops
 from lazyblock.tiler.ir import Effect, Op, Region, Trait, Value, walk
 
@@ -24,14 +25,20 @@ _COSTS = {"div": 4, "div_normal": 4, "rem": 12, "sqrt": 4}
 def is_deferred(value: Value) -> bool:
     """Whether a value is computed where it is read, at the reader's coordinates."""
     op = value.owner
-    if op is None or value.shape == ():
+    if op is None or value.shape == () or is_atomic(op):
         return False
     return op.has(Trait.ELEMENTWISE) or isinstance(op, (*SHAPE_OPS, *_SOURCES))
 
 
 def is_root(op: Op) -> bool:
     """Whether an op makes loops of its own."""
-    return isinstance(op, (ops.Store, ops.Combining, ops.For, ops.If, ops.Yield))
+    made = (ops.Store, ops.Combining, ops.For, ops.While, ops.If, ops.Yield)
+    return isinstance(op, made) or orders_memory(op)
+
+
+def orders_memory(op: Op) -> bool:
+    """Whether no access may move over `op`."""
+    return op.effect in (Effect.ATOMIC, Effect.BARRIER)
 
 
 def reached_values(
@@ -106,15 +113,15 @@ def _number_roots(body: Region) -> tuple[list[Op], dict[int, int], dict[int, int
             position = len(order)
             order.append(op)
             depths[position] = depth
-            if isinstance(op, ops.Load) or op.regions:
+            if isinstance(op, ops.Load) or op.regions or orders_memory(op):
                 groups = {}
             if is_root(op):
                 roots[position] = position
-            if isinstance(op, ops.Store):
+            if isinstance(op, ops.Store) and not op.sem:
                 roots[position] = groups.setdefault(op.pointer.shape, position)
             if not isinstance(op, ops.Combining):
                 for inner in op.regions:
-                    visit(inner, depth + isinstance(op, ops.For))
+                    visit(inner, depth + isinstance(op, (ops.For, ops.While)))
 
     visit(body, 0)
     return order, roots, depths
@@ -180,8 +187,10 @@ def _is_equal_op(left: Op | None, right: Op | None) -> bool:
     return left.attributes == right.attributes
 
 
-def may_overlap(load: ops.Load, store: ops.Store, noalias: bool) -> bool:
-    """Whether the two may reach one element; noalias: different parameters never do."""
+def may_overlap(load: ops.Load, store: Op, noalias: bool) -> bool:
+    """Whether `store` may change what `load` reads; noalias: different parameters never do."""
+    if not isinstance(store, ops.Store) or store.sem:
+        return True  # orders accesses of this instance and of others
     bases = base_of(load.pointer), base_of(store.pointer)
     return not noalias or None in bases or bases[0] is bases[1]
 

@@ -13,7 +13,9 @@ import re
 from dataclasses import dataclass
 from functools import partial
 
+from lazyblock.backend.llvm.atomics import is_atomic
 from lazyblock.backend.llvm.layout import LinearLayout
+from lazyblock.backend.llvm.nvptx_atomics import emit_atomics, emit_poll, is_poll
 from lazyblock.backend.llvm.nvptx_barriers import Barriers, RootFinder, State
 from lazyblock.backend.llvm.nvptx_blocks import BlockCode, Registers
 from lazyblock.backend.llvm.nvptx_layouts import WARP_SIZE, LayoutPlan
@@ -25,7 +27,7 @@ from lazyblock.errors import OutOfResourcesError, UnsupportedError
 from lazyblock.target import Target
 from lazyblock.tiler import ops
 from lazyblock.tiler.analysis.axis_info import analyse
-from lazyblock.tiler.ir import Op, Parameter, Program, Region, Trait, Value, walk
+from lazyblock.tiler.ir import Effect, Op, Parameter, Program, Region, Trait, Value, walk
 from lazyblock.tiler.types import Element, PointerType, ScalarType, int1
 
 
@@ -106,11 +108,17 @@ def _parameter(
     if not isinstance(element, PointerType):
         return f"{parameter_type(element)} %p{number}"
     facts = [f"align {max(parameter.divisibility, element.pointee.nbytes)}"]
-    if program.noalias:
+    if program.noalias and not _has_changing_memory(program):
         facts.append("noalias")
         if parameter.value not in written:
             facts.append("readonly")
     return f"{parameter_type(element)} {' '.join(facts)} %p{number}"
+
+
+def _has_changing_memory(program: Program) -> bool:
+    """Whether other instances may change what this one reads: LLVM may then take nothing apart."""
+    kinds = (Effect.ATOMIC, Effect.BARRIER)
+    return any(op.effect in kinds for op in walk(program.body))
 
 
 def _written_parameters(program: Program, roots: RootFinder) -> frozenset[Value]:
@@ -140,6 +148,10 @@ def _emit_region(code: BlockCode, region: Region) -> None:
     for op in region.ops:
         code.emitter.op = op
         match op:
+            case ops.Load() | ops.Store() | ops.AtomicRmw() | ops.AtomicCas() if is_atomic(op):
+                emit_atomics(code, op)
+            case ops.Barrier():
+                code.barriers.wait_all()
             case ops.Load():
                 emit_load(code, op)
             case ops.Store():
@@ -150,6 +162,10 @@ def _emit_region(code: BlockCode, region: Region) -> None:
                 emit_scan(code, op, partial(_combine, code, op))
             case ops.For():
                 _emit_loop(code, op)
+            case ops.While() if is_poll(op):
+                emit_poll(code, op)
+            case ops.While():
+                _emit_while(code, op)
             case ops.If():
                 _emit_branches(code, op)
             case _ if not _is_known(op):
@@ -191,6 +207,25 @@ def _emit_loop(code: BlockCode, op: ops.For) -> None:
     ):
         code.hold(index, code.plan.home(index), [loop.index])
         _hold_flat(code, carried, layouts, loop.carried)
+        _emit_region(code, op.body)
+        loop.following = _flatten(code, op.body.terminator.operands_flat, layouts)
+        code.barriers.end_iteration()
+    _hold_flat(code, op.results, layouts, loop.carried)
+
+
+def _emit_while(code: BlockCode, op: ops.While) -> None:
+    emitter = code.emitter
+    layouts = [code.plan.home(value) for value in op.body.arguments]
+    types = _register_types(op.body.arguments, layouts)
+    start = list(zip(types, _flatten(code, op.initial, layouts), strict=True))
+    with code.barriers.loop(), emitter.rounds(start) as loop, code.scope():
+        _hold_flat(code, op.condition.arguments, layouts, loop.carried)
+        _emit_region(code, op.condition)
+        condition = code.scalar(*op.condition.terminator.operands_flat)
+        code.barriers.leave()
+        emitter.go_on_if(condition, loop)
+        emitter.count_round()
+        _hold_flat(code, op.body.arguments, layouts, loop.carried)
         _emit_region(code, op.body)
         loop.following = _flatten(code, op.body.terminator.operands_flat, layouts)
         code.barriers.end_iteration()

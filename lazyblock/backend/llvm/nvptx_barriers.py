@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from lazyblock.backend.llvm.atomics import Atomic
 from lazyblock.backend.llvm.layout import LinearLayout
 from lazyblock.backend.llvm.nvptx_thread import ThreadEmitter
 from lazyblock.tiler import ops
@@ -27,9 +28,11 @@ Roots = frozenset[Value]
 
 @dataclass(frozen=True)
 class GlobalAccess:
-    """A load or store: the values its pointers derive from, and who touches what.
+    """A load, store or update: the values its pointers derive from, and who touches what.
 
-    is_only_write: nothing else writes what this writes.
+    is_only_write: nothing else writes what this writes. acquires, releases: whether what comes
+    after, or came before, is ordered by it. commutes: the kind of an update whose result nobody
+    reads.
     """
 
     is_write: bool
@@ -38,10 +41,17 @@ class GlobalAccess:
     pointer: Value
     layout: LinearLayout | None
     is_only_write: bool = False
+    acquires: bool = False
+    releases: bool = False
+    commutes: str = ""
 
     def conflicts(self, other: Access) -> bool:
-        """Whether two threads may touch one element, one of them writing."""
-        if not isinstance(other, GlobalAccess) or not self.roots & other.roots:
+        """Whether two threads may touch one element, one of them writing; or an order is asked."""
+        if not isinstance(other, GlobalAccess):
+            return False
+        if self.acquires or other.releases:
+            return True
+        if not self.roots & other.roots or (self.commutes and self.commutes == other.commutes):
             return False
         if self.is_only_write and other.is_only_write:
             return False
@@ -133,6 +143,7 @@ class Barriers:
         self._writes_once = writes_once
         self.state = State()
         self.is_in_loop = False
+        self._exits: list[State] = []  # of the loop being emitted, besides its end
 
     # --- waiting ---------------------------------------------------------------------------------
 
@@ -175,6 +186,29 @@ class Barriers:
         crosses = self._emitter.num_ctas > 1
         self.touch(GlobalAccess(is_write, crosses, roots, op.pointer, layout, is_only))
 
+    def before_atomic(self, pointer: Value, layout: LinearLayout, access: Atomic) -> None:
+        """The same for an atomic access, which orders others by its `sem`."""
+        is_read = access.kind == "load"
+        self.touch(
+            GlobalAccess(
+                not is_read,
+                self._emitter.num_ctas > 1,
+                self._roots.find(pointer),
+                pointer,
+                layout,
+                acquires=access.is_used and access.sem in ("acquire", "acq_rel"),
+                releases=access.sem in ("release", "acq_rel"),
+                commutes="" if access.is_used else access.kind,
+            )
+        )
+
+    def wait_all(self) -> None:
+        """Wait for all threads of the instance."""
+        if self._emitter.num_ctas > 1:
+            self.wait_cluster()
+        else:
+            self.wait()
+
     def touch(self, access: Access) -> None:
         state = self.state
         self._separate(
@@ -198,9 +232,17 @@ class Barriers:
             for trace in (before.cta, before.cluster)
         )
         self.state = State(cta, cluster)
+        exits, self._exits = self._exits, []
         yield
         after, self.is_in_loop = self.state, was_in_loop
+        for left in self._exits:
+            after = after.joined(left)
+        self._exits = exits
         self.state = State(before.cta.looped(after.cta), before.cluster.looped(after.cluster))
+
+    def leave(self) -> None:
+        """The loop may end here, between its test and its body."""
+        self._exits.append(self.state)
 
     def end_iteration(self) -> None:
         """Wait if the body, run again, conflicts with what it has just done."""
@@ -239,6 +281,6 @@ class RootFinder:
 
     def _sources(self, value: Value) -> list[Value]:
         op = value.owner
-        if op is None or isinstance(op, (ops.For, ops.If)):
+        if op is None or isinstance(op, (ops.For, ops.While, ops.If)):
             return []
         return [operand for operand in op.operands_flat if operand.type.is_pointer]

@@ -27,7 +27,6 @@ from lazyblock.backend.llvm.nvptx_thread import (
 )
 from lazyblock.backend.llvm.rules import emit_elementwise
 from lazyblock.backend.llvm.types import constant_text
-from lazyblock.errors import UnsupportedError
 from lazyblock.target import Target
 from lazyblock.tiler import ops
 from lazyblock.tiler.analysis.axis_info import Infos
@@ -201,14 +200,30 @@ class BlockCode:
             condition, left, right = operands
             choices = f"{GLOBAL_POINTER} {left}, {GLOBAL_POINTER} {right}"
             return emitter.value(f"select i1 {condition}, {choices}")
-        if any(isinstance(value.type.element, PointerType) for value in op.operands_flat):
-            raise UnsupportedError(f"'{op.name}' of pointers has no NVPTX rule.")
+        if isinstance(op, ops.Bitcast):
+            return self._bitcast(op, *operands)
+        if isinstance(op, ops.Compare) and op.lhs.type.is_pointer:
+            order = op.kind if op.kind in ("eq", "ne") else f"u{op.kind}"
+            return emitter.value(f"icmp {order} {GLOBAL_POINTER} {', '.join(operands)}")
         return emit_elementwise(emitter, op, operands, 1, self.target)
+
+    def _bitcast(self, op: ops.Bitcast, value: str) -> str:
+        before, after = op.value.type.element, op.result.type.element
+        are_pointers = isinstance(before, PointerType), isinstance(after, PointerType)
+        if not any(are_pointers):
+            return emit_elementwise(self.emitter, op, [value], 1, self.target)
+        if all(are_pointers):
+            return value
+        opcode = "ptrtoint" if are_pointers[0] else "inttoptr"
+        types = f"{value_type(before)} {value} to {value_type(after)}"
+        return self.emitter.value(f"{opcode} {types}")
 
 
 def _is_lazy(op: Op) -> bool:
     """Whether `op` may be emitted wherever its result is asked for."""
-    return not isinstance(op, (ops.Load, ops.Combining, ops.For, ops.If))
+    return not isinstance(
+        op, (ops.Load, ops.AtomicRmw, ops.AtomicCas, ops.Combining, ops.For, ops.While, ops.If)
+    )
 
 
 def _operand_place(op: Any, place: tuple[int, ...]) -> tuple[int, ...]:

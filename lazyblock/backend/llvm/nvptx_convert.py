@@ -39,6 +39,24 @@ def convert_layout(
             return emit_shuffles(emitter, element, registers, plan)
     cta_bits = emitter.cta_bits
     crosses_ctas = cta_bits > 0 and not source.holds_within_ctas(target, cta_bits)
+    return exchange_shared(memory, element, registers, source, target, crosses_ctas)
+
+
+def exchange_shared(
+    memory: SharedMemory,
+    element: Element,
+    registers: list[str],
+    source: LinearLayout,
+    target: LinearLayout,
+    crosses_ctas: bool,
+) -> list[str]:
+    """`convert_layout` through shared memory; of threads that hold an element, the first writes.
+
+    crosses_ctas: the first of the cluster writes, to every CTA; else the first of each CTA.
+    """
+    emitter, cta_bits = memory.emitter, memory.emitter.cta_bits
+    nbytes = element_nbytes(element)
+    shared = choose_layout(source, target, nbytes)
     slot = memory.open_slot(math.prod(source.shape) * nbytes, crosses_ctas)
     register_mask, *thread_masks = source.local_replica_masks(cta_bits)
     copies = [slot]

@@ -38,6 +38,7 @@ class LayoutPlan:
         self._requests: dict[Value, _Request] = {}
         self.stores: dict[Op, LinearLayout] = {}
         self.combined: dict[Op, LinearLayout] = {}
+        self.used = {value for op in walk(program.body) for value in op.operands_flat}
         self.computable: set[Value] = set()  # from ranges and scalars alone: in any layout, anew
         self._note_computable(program.body)
         self._fix(program.body)
@@ -72,12 +73,14 @@ class LayoutPlan:
             match op:
                 case ops.Combining():
                     self._fix_combining(op)
-                case ops.For():
+                case ops.For() | ops.While():
                     self._fix_loop(op)
                 case ops.If():
                     self._fix_branches(op)
                 case ops.Load():
                     self._fix_load(op)
+                case ops.AtomicRmw() | ops.AtomicCas():
+                    self._copy_fixed(op.operands_flat, op.results)
                 case _ if op.has(Trait.ELEMENTWISE):
                     self._copy_fixed(op.operands_flat, op.results)
                 case ops.ExpandDims() | ops.Transpose() | ops.Reshape() if op.value in self._fixed:
@@ -100,16 +103,17 @@ class LayoutPlan:
             is_scan = isinstance(op, ops.Scan)
             self._fixed[result] = source if is_scan else source.squeeze(op.axis)
 
-    def _fix_loop(self, op: ops.For) -> None:
-        carried = op.body.arguments[1:]
+    def _fix_loop(self, op: ops.For | ops.While) -> None:
+        carried = _carried(op)
         for _ in range(2):  # a layout that the body fixes holds from the first iteration on
-            for argument, initial in zip(carried, op.initial, strict=True):
-                self._copy_fixed([argument, initial], [argument])
-            self._fix(op.body)
-            for argument, value in zip(carried, op.body.terminator.operands_flat, strict=True):
-                self._copy_fixed([argument, value], [argument])
-        for argument, result in zip(carried, op.results, strict=True):
-            self._copy_fixed([argument], [result])
+            for arguments, initial in zip(carried, op.initial, strict=True):
+                self._copy_fixed([*arguments, initial], arguments)
+            for region in op.regions:
+                self._fix(region)
+            for arguments, value in zip(carried, op.body.terminator.operands_flat, strict=True):
+                self._copy_fixed([*arguments, value], arguments)
+        for arguments, result in zip(carried, op.results, strict=True):
+            self._copy_fixed(arguments, [result])
 
     def _fix_branches(self, op: ops.If) -> None:
         for region in op.regions:
@@ -137,11 +141,11 @@ class LayoutPlan:
                 case ops.Combining():
                     request = _Request(op.values[0].type.size, self.combined[op])
                     self._request(op.values, request)
-                case ops.For():
+                case ops.For() | ops.While():
                     self._ask_loop(op)
                 case ops.If():
                     self._ask_branches(op)
-                case ops.Load():
+                case ops.Load() | ops.AtomicRmw() | ops.AtomicCas():
                     self._request(op.operands_flat, self._heard(op.result))
                 case _ if op.has(Trait.ELEMENTWISE):
                     self._request(op.operands_flat, self._heard(op.result))
@@ -162,26 +166,32 @@ class LayoutPlan:
             if fits and (before is None or before.priority < request.priority):
                 self._requests[value] = request
 
-    def _ask_loop(self, op: ops.For) -> None:
-        carried = op.body.arguments[1:]
+    def _ask_loop(self, op: ops.For | ops.While) -> None:
         yielded = op.body.terminator.operands_flat
         for result, value in zip(op.results, yielded, strict=True):
             if result in self._requests or result in self._fixed:
                 self._request([value], self._heard(result))
-        self._ask(op.body)
-        rows = zip(carried, op.results, op.initial, strict=True)
-        for argument, result, initial in rows:
-            if result in self._requests:
-                self._requests[argument] = self._requests[result]
-            elif argument in self._requests:
-                self._requests[result] = self._requests[argument]
-            self._request([initial], self._heard(argument))
+        for region in reversed(op.regions):
+            self._ask(region)
+        rows = zip(_carried(op), op.results, op.initial, strict=True)
+        for arguments, result, initial in rows:
+            asked = [v for v in (result, *reversed(arguments)) if v in self._requests]
+            for value in (result, *arguments) if asked else ():
+                self._requests[value] = self._requests[asked[0]]
+            self._request([initial], self._heard(arguments[-1]))
 
     def _ask_branches(self, op: ops.If) -> None:
         for region in op.regions:
             for result, value in zip(op.results, region.terminator.operands_flat, strict=True):
                 self._request([value], self._heard(result))
             self._ask(region)
+
+
+def _carried(op: ops.For | ops.While) -> list[tuple[Value, ...]]:
+    """For each value that a loop carries: the arguments of its regions that hold it."""
+    count = len(op.initial)
+    lists = [region.arguments[len(region.arguments) - count :] for region in op.regions]
+    return list(zip(*lists, strict=True))
 
 
 class _Request(NamedTuple):

@@ -12,9 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from lazyblock.backend.llvm.atomics import Atomic
 from lazyblock.backend.llvm.emit import Emitter
 from lazyblock.backend.llvm.layout import LANE_BITS, bit_count
-from lazyblock.backend.llvm.types import element_nbytes, llvm_scalar, llvm_type, memory_type
+from lazyblock.backend.llvm.ptx_atomics import emit_ptx_atomic
+from lazyblock.backend.llvm.types import llvm_scalar, llvm_type, memory_type
+from lazyblock.target import Target
 from lazyblock.tiler.ir import Op
 from lazyblock.tiler.types import Element, PointerType, ScalarType, int1
 
@@ -321,14 +324,12 @@ class ThreadEmitter(Emitter):
             whole = self.value(text)
         self.line(f"store {vector} {whole}, {address}, align {align}")
 
-    def atomic(
-        self, kind: str, element: ScalarType, address: str, value: str, ordering: str = "monotonic"
-    ) -> str:
-        """What lay at `address` before LLVM's atomic operation `kind` combined it with `value`."""
-        operation = f"atomicrmw {kind} {address}, {llvm_scalar(element)} {value}"
-        return self.value(
-            f'{operation} syncscope("device") {ordering}, align {element_nbytes(element)}'
-        )
+    def atomic(self, target: Target, access: Atomic, address: str, *values: str) -> str:
+        """Make an access at `address` (with its type); gives what lay there if that is used."""
+        return emit_ptx_atomic(self, target, access, address, values)
+
+    def count_round(self) -> None:
+        """Note that the body of a while loop begins."""
 
     # --- shuffles and votes ----------------------------------------------------------------------
 

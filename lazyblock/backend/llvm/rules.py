@@ -20,6 +20,7 @@ from lazyblock.tiler.ir import Op
 from lazyblock.tiler.types import (
     SCALARS,
     Element,
+    PointerType,
     ScalarType,
     float16,
     float32,
@@ -109,8 +110,7 @@ def emit_elementwise(
             source = site.of(op.value.type.scalar)
             return emit_cast(source, operands[0], SCALARS[op.element])
         case ops.Bitcast():
-            source = site.of(op.value.type.scalar)
-            return _bitcast(source, operands[0], SCALARS[op.element])
+            return _bitcast(site.of(op.value.type.element), operands[0], op.result.type.element)
     raise UnsupportedError(f"op '{op.name}' has no LLVM rule.")
 
 
@@ -505,10 +505,13 @@ def _compare(site: Site, kind: str, lhs: str, rhs: str) -> str:
 # --- conversions ---------------------------------------------------------------------------------
 
 
-def _bitcast(site: Site, value: str, to: ScalarType) -> str:
+def _bitcast(site: Site, value: str, to: Element) -> str:
     if llvm_scalar(site.element) == llvm_scalar(to):
         return value
-    return site.convert("bitcast", value, to)
+    if isinstance(to, PointerType):
+        return site.convert("inttoptr", value, to)
+    opcode = "ptrtoint" if isinstance(site.element, PointerType) else "bitcast"
+    return site.convert(opcode, value, to)
 
 
 def emit_cast(site: Site, value: str, to: ScalarType) -> str:

@@ -3,8 +3,9 @@
 The image of such a kernel is its block program, as text with the user's lines. Reported, with the
 kernel, the op, the user's line, the program instance and the offset: accesses outside the buffer
 that an argument points to, reads of memory that nobody wrote, and elements that two program
-instances touch, one of them writing. Functions of maths are NumPy's, sums run in the interpreter's
-order; all else has the bits of an unchecked run.
+instances touch, one of them writing, unless both do so atomically or the later one has acquired
+what an earlier one wrote atomically (which is taken to order it behind all before). Functions of
+maths are NumPy's, sums run in the interpreter's order; all else has the bits of an unchecked run.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from lazyblock.backend.runtime.device import Grid, LoadedKernel, Resources
 from lazyblock.errors import LaunchError, SanitizerError
 from lazyblock.source import UNKNOWN, SourceLine
 from lazyblock.tiler.interpret import Touch, interpret
-from lazyblock.tiler.ir import Op, Program, walk
+from lazyblock.tiler.ir import Effect, Op, Program, walk
+from lazyblock.tiler.ops import AtomicCas, AtomicRmw
 from lazyblock.tiler.parser import parse_program
 from lazyblock.tiler.printer import name_values, print_op, print_program
 from lazyblock.tiler.types import PointerType, to_numpy
@@ -89,7 +91,13 @@ class CheckedKernel(LoadedKernel):
                 dtype = to_numpy(element)
                 raw = slots[8 * number : 8 * number + dtype.itemsize]
                 arguments.append(np.frombuffer(raw, dtype)[0])
-        interpret(self._program, arguments, grid, watcher.watch)
+        watcher.extents = extents
+
+        def resolve(address: int) -> Any:
+            held = [extent for extent in extents if extent.start <= address < extent.end]
+            return _bytes_of(held[0]) if held else None
+
+        interpret(self._program, arguments, grid, watcher.watch, resolve)
 
     def _find(self, address: int, extents: Sequence[Extent], name: str) -> Extent:
         """The memory that `address` lies in: one that ends there only if no other has it."""
@@ -97,6 +105,11 @@ class CheckedKernel(LoadedKernel):
         if not around:
             raise LaunchError(f"Argument '{name}' of kernel '{self.name}' points to no buffer.")
         return min(around, key=lambda extent: (address == extent.end, extent.start - extent.end))
+
+
+def _bytes_of(extent: Extent) -> npt.NDArray[np.uint8]:
+    memory: Any = (ctypes.c_char * (extent.end - extent.start)).from_address(extent.start)
+    return np.frombuffer(memory, np.uint8)
 
 
 # --- what was touched ----------------------------------------------------------------------------
@@ -125,13 +138,23 @@ class _Watcher:
         self._program = program
         self._grid = grid
         self._ops = {op: number for number, op in enumerate(walk(program.body))}
-        self._arguments: list[_Argument] = []
+        self._are_atomic = np.array([op.effect is Effect.ATOMIC for op in self._ops])
+        self._acquired = 0  # first record of the last instance that acquired
+        self._arguments: dict[int, _Argument] = {}  # by number, as touches count them
+        self.extents: Sequence[Extent] = ()
         self._shadows: dict[int, tuple[Records, Records]] = {}  # by address, shared by arguments
 
     def add(
         self, name: str, dtype: np.dtype[Any], address: int, extent: Extent
     ) -> tuple[npt.NDArray[Any], int]:
         """Watch an argument; gives its memory and which element it points to."""
+        argument, elements = self._describe_memory(name, dtype, address, extent)
+        self._arguments[len(self._arguments)] = argument
+        return elements, argument.first
+
+    def _describe_memory(
+        self, name: str, dtype: np.dtype[Any], address: int, extent: Extent
+    ) -> tuple[_Argument, npt.NDArray[Any]]:
         nbytes, itemsize = extent.end - extent.start, dtype.itemsize
         before = (address - extent.start) % itemsize
         size = (nbytes - before) // itemsize
@@ -144,14 +167,22 @@ class _Watcher:
         writers, readers = map(rows, self._shadows[extent.start])
         written = None if extent.written is None else rows(extent.written)
         first = (address - extent.start) // itemsize
-        self._arguments.append(_Argument(name, first, size, written, writers, readers))
-        memory: Any = (ctypes.c_char * nbytes).from_address(extent.start)
-        elements = np.frombuffer(memory, np.uint8)[before : before + size * itemsize].view(dtype)
-        return elements, first
+        argument = _Argument(name, first, size, written, writers, readers)
+        return argument, _bytes_of(extent)[before : before + size * itemsize].view(dtype)
+
+    def _find(self, touch: Touch) -> _Argument:
+        """The memory touched; a view of it becomes known when it is first touched."""
+        if touch.argument not in self._arguments:
+            address = touch.elements.__array_interface__["data"][0]
+            extent = next(e for e in self.extents if e.start <= address < e.end)
+            dtype, name = touch.elements.dtype, f"memory at {address:#x}"
+            argument, _ = self._describe_memory(name, dtype, address, extent)
+            self._arguments[touch.argument] = argument
+        return self._arguments[touch.argument]
 
     def watch(self, touch: Touch) -> None:
         """Check one access of a block to one argument, and remember it. Raises: SanitizerError."""
-        argument = self._arguments[touch.argument]
+        argument = self._find(touch)
         is_outside = (touch.offsets < 0) | (touch.offsets >= argument.size)
         if is_outside.any():
             end = argument.size - argument.first
@@ -163,6 +194,10 @@ class _Watcher:
                 hint="mask the lanes outside the array.",
             )
         current = self._instance(touch.place) * len(self._ops) + 1
+        if getattr(touch.op, "sem", "") in ("acquire", "acq_rel"):
+            self._acquire(argument.writers[touch.offsets], current)
+        if isinstance(touch.op, (AtomicRmw, AtomicCas)) and argument.written is not None:
+            self._check_written(touch, argument.written)
         self._check_race(touch, argument.writers, current, "writes")
         if touch.is_write:
             self._check_race(touch, argument.readers, current, "reads")
@@ -175,10 +210,16 @@ class _Watcher:
         known = argument.readers[touch.offsets]
         argument.readers[touch.offsets] = np.where(known, known, current + self._ops[touch.op])
 
+    def _acquire(self, found: Records, current: int) -> None:
+        """Order this instance behind the earlier ones if it finds what one wrote atomically."""
+        is_earlier = (found > 0) & (found < current)
+        if (is_earlier & self._are_atomic[(found - 1) % len(self._ops)]).any():
+            self._acquired = current
+
     def _check_written(self, touch: Touch, written: Bytes) -> None:
         is_missing = np.asarray(~written[touch.offsets].all(axis=1))
         if is_missing.any():
-            name = self._arguments[touch.argument].name
+            name = self._find(touch).name
             self._fail(
                 touch,
                 is_missing,
@@ -188,12 +229,15 @@ class _Watcher:
 
     def _check_race(self, touch: Touch, records: Records, current: int, verb: str) -> None:
         found = records[touch.offsets].max(axis=1)
-        clashes = (found > 0) & (found < current)
+        floor = current if self._acquired == current else 1
+        clashes = (found >= floor) & (found < current)
+        if touch.op.effect is Effect.ATOMIC:
+            clashes &= ~self._are_atomic[(found - 1) % len(self._ops)]
         if clashes.any():
             record = int(found[np.argmax(clashes)]) - 1
             instance, number = divmod(record, len(self._ops))
             place, op = self._place(instance), list(self._ops)[number]
-            name = self._arguments[touch.argument].name
+            name = self._find(touch).name
             self._fail(
                 touch,
                 clashes,
@@ -205,7 +249,7 @@ class _Watcher:
 
     def _fail(self, touch: Touch, is_wrong: Bytes, what: str, hint: str, also: str = "") -> None:
         """Report the first lane where something is wrong."""
-        argument = self._arguments[touch.argument]
+        argument = self._find(touch)
         number = int(np.argmax(is_wrong))
         offset = int(touch.offsets[number]) - argument.first
         lane = tuple(int(index) for index in np.argwhere(touch.lanes)[number])

@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lazyblock.backend.llvm import optimize
-from lazyblock.backend.llvm.emulated import SHARED, SHARED_GAP, SITES
+from lazyblock.backend.llvm.emulated import REACHES_ALL, SHARED, SHARED_GAP, SITES
 from lazyblock.backend.llvm.emulated_support import (
     CONTEXT,
     EXPORTS,
@@ -48,6 +48,7 @@ _UNWRITTEN = 0xFF  # what new memory holds: NaN, -1
 _WARP_SIZE = 32
 _WARP_MEETINGS = ("shuffle", "vote")
 _GRID_SLOTS = 3
+MOST_ROUNDS = 1 << 16  # of the while loops of a program instance
 _Run = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4, ctypes.c_int64)
 
 _epochs = itertools.count(1)  # of all launches: see emulated_support
@@ -113,6 +114,10 @@ class _Extents:
             del self._extents[start]
             del self._starts[bisect.bisect_left(self._starts, start)]
 
+    def all(self) -> list[_Extent]:
+        with self._lock:
+            return list(self._extents.values())
+
     def find(self, address: int) -> _Extent | None:
         """The buffer that `address` lies in (or ends)."""
         with self._lock:
@@ -127,7 +132,10 @@ class _Extents:
 
 
 class EmulatedKernel(LoadedKernel):
-    """A kernel's entry, its threads, and the shadow of its shared memory."""
+    """A kernel's entry, its threads, and the shadow of its shared memory.
+
+    reaches_all: whether the kernel makes addresses of integers, and so may touch any buffer.
+    """
 
     def __init__(
         self, image: bytes, name: str, num_threads: int, shared_bytes: int, num_ctas: int
@@ -135,12 +143,13 @@ class EmulatedKernel(LoadedKernel):
         cta_threads, num_threads = num_threads, num_threads * num_ctas
         cluster_bytes = num_ctas * (shared_bytes + SHARED_GAP)
         self._run_threads, imports, _ = _support()
-        symbols = [name, SITES, *([SHARED] if shared_bytes else [])]
+        symbols = [name, SITES, REACHES_ALL, *([SHARED] if shared_bytes else [])]
         addresses, self._library = optimize.link(image, symbols, imports)
         self.name = name
         self.resources = Resources(shared_bytes=shared_bytes)
         self._entry = addresses[name]
         self._sites = ["", *ctypes.string_at(addresses[SITES]).decode().split("\n")]
+        self.reaches_all = ctypes.string_at(addresses[REACHES_ALL], 1) != b"\0"
         self._threads = np.arange(num_threads)
         self._handles = np.zeros(num_threads, np.int64)
         self._waiting = np.zeros(num_threads, np.int64)
@@ -187,6 +196,9 @@ class EmulatedKernel(LoadedKernel):
         self._begun.append((epoch, place))
         self._set("program_start", start)
         self._set("is_started", 0)
+        self._set("acquired", 0)
+        self._set("rounds", 0)
+        self._set("most_rounds", MOST_ROUNDS * self._threads.size)
         threads = self._threads
         while threads.size:
             self._call(slots, threads)
@@ -267,11 +279,11 @@ class EmulatedKernel(LoadedKernel):
             f"thread {thread} {_describe_wait(places[0])}."
         )
 
-    def _fault_error(self) -> SanitizerError:
+    def _fault_error(self) -> SanitizerError | LaunchError:
         fault, site = Fault(self._get("fault")), self._sites[self._get("site")]
         verb, _, op = site.partition(" ")
         address, nbytes = self._get("address"), self._get("nbytes")
-        access = f"{_ACCESS_WORDS[verb]} of {nbytes} bytes"
+        access = f"{_ACCESS_WORDS.get(verb, verb)} of {nbytes} bytes"
         where, note = self._where(self._get("thread")), f"in {op}."
         match fault:
             case Fault.MISALIGNED:
@@ -287,6 +299,10 @@ class EmulatedKernel(LoadedKernel):
                 other, place = self._describe_other()
                 what = f"race: {access} {self._describe_place(address)}, {other}"
                 note = f"in {op}; {place}."
+            case Fault.ENDLESS:
+                what = f"a while loop runs for more than {MOST_ROUNDS} rounds"
+                hint = "instances run in order: none can wait for a later one."
+                return LaunchError(f"{where}: {what}, {op}.", hint=hint)
             case Fault.UNSTARTED:
                 what = f"{access} of shared memory of a CTA that may not have started"
         return SanitizerError(f"{where}: {what}.", note=note)
@@ -311,7 +327,11 @@ class EmulatedKernel(LoadedKernel):
 
 
 _FIELDS = {name: number for number, name in enumerate(CONTEXT)}
-_ACCESS_WORDS = {"read": "read", "write": "write", "atomic": "atomic update"}
+_ACCESS_WORDS = {
+    "atomic": "atomic update",
+    "atomic_read": "atomic read",
+    "atomic_write": "atomic write",
+}
 
 
 def _describe_wait(place: str) -> str:
@@ -383,7 +403,7 @@ class EmulatedDevice(Device):
             words = struct.unpack(f"<{len(slots) // 8}Q", slots)[:-_GRID_SLOTS]
             found = dict.fromkeys(filter(None, map(self._extents.find, words)))
             with _running:
-                kernel.run(grid, slots, list(found))
+                kernel.run(grid, slots, self._extents.all() if kernel.reaches_all else list(found))
 
         return launch
 

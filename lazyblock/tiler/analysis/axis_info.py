@@ -128,6 +128,27 @@ def _visit_for(op: ops.For, infos: Infos) -> None:
     infos.update(zip(op.results, states, strict=True))
 
 
+def _visit_while(op: ops.While, infos: Infos) -> None:
+    """Carried values have facts that hold at the start and after any round."""
+
+    def visit(states: Sequence[AxisInfo]) -> list[AxisInfo]:
+        for region in op.regions:
+            infos.update(zip(region.arguments, states, strict=True))
+            _visit(region, infos)
+        return [infos[value] for value in op.body.terminator.operands_flat]
+
+    states = [infos[value] for value in op.initial]
+    for _ in range(MAX_ROUNDS):
+        joined = [_join(a, b) for a, b in zip(states, visit(states), strict=True)]
+        if joined == states:
+            break
+        states = joined
+    else:
+        states = [_unknown(value.type) for value in op.initial]
+        visit(states)
+    infos.update(zip(op.results, states, strict=True))
+
+
 def _visit_if(op: ops.If, infos: Infos) -> None:
     for region in op.regions:
         _visit(region, infos)
@@ -136,7 +157,11 @@ def _visit_if(op: ops.If, infos: Infos) -> None:
         infos[result] = _join(infos[then], infos[otherwise])
 
 
-_CONTROL: dict[type[Op], Callable[[Any, Infos], None]] = {ops.For: _visit_for, ops.If: _visit_if}
+_CONTROL: dict[type[Op], Callable[[Any, Infos], None]] = {
+    ops.For: _visit_for,
+    ops.While: _visit_while,
+    ops.If: _visit_if,
+}
 
 
 # --- making and joining --------------------------------------------------------------------------
@@ -473,7 +498,11 @@ def _cast(op: ops.Cast, infos: Infos) -> AxisInfo:
 
 
 def _bitcast(op: ops.Bitcast, infos: Infos) -> AxisInfo:
-    info, before, after = infos[op.value], op.value.type.scalar, op.result.type.scalar
+    info, before, after = infos[op.value], op.value.type.element, op.result.type.element
+    units = [e.pointee.nbytes if isinstance(e, PointerType) else 1 for e in (before, after)]
+    if isinstance(before, PointerType) or isinstance(after, PointerType):
+        divisor = max(min(info.divisor, MOST) * units[0] // units[1], 1)
+        return _flat(info, divisor, info.constancy)
     if before.is_floating or after.is_floating:
         return _of_any_op(op, op.result, [info])
     return replace(info, nonnegative=False, constant=None)
@@ -499,7 +528,9 @@ _MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
 def _compare(op: ops.Compare, infos: Infos) -> AxisInfo:
     a, b = infos[op.lhs], infos[op.rhs]
     result = _of_any_op(op, op.result, [a, b])
-    if op.kind not in _MIRRORED or not op.lhs.type.scalar.is_integer:
+    element = op.lhs.type.element
+    is_integer = isinstance(element, ScalarType) and element.is_integer
+    if op.kind not in _MIRRORED or not is_integer:
         return result
     left = _runs_on_one_side(op.kind, a, b)
     right = _runs_on_one_side(_MIRRORED[op.kind], b, a)
@@ -514,6 +545,8 @@ def _runs_on_one_side(kind: str, a: AxisInfo, bound: AxisInfo) -> Facts:
 
 
 def _load(op: ops.Load, infos: Infos) -> AxisInfo:
+    if op.sem:  # each lane may see another moment
+        return _unknown(op.result.type)
     known = (infos[value].constancy for value in op.operands_flat)
     return replace(_unknown(op.result.type), constancy=_least(*known))
 

@@ -13,7 +13,8 @@ from lazyblock.tiler.ops.arith import (
     Select,
     Unary,
 )
-from lazyblock.tiler.ops.control import For, If, Yield
+from lazyblock.tiler.ops.atomic import AtomicCas, AtomicRmw
+from lazyblock.tiler.ops.control import Barrier, For, If, While, Yield
 from lazyblock.tiler.ops.create import Arange, Constant, NumPrograms, ProgramId, Splat
 from lazyblock.tiler.ops.memory import Load, Store
 from lazyblock.tiler.ops.reduce import Combining, Reduce, Scan
@@ -25,7 +26,8 @@ OPS: dict[str, type[Op]] = {
         *(ProgramId, NumPrograms, Arange, Constant, Splat),
         *(Unary, Binary, Compare, Select, Fma, Math, Approximate, Cast, Bitcast, AddPointer),
         *(Broadcast, ExpandDims, Reshape, Transpose),
-        *(Load, Store, Reduce, Scan, For, If, Yield),
+        *(Load, Store, AtomicRmw, AtomicCas, Barrier),
+        *(Reduce, Scan, For, While, If, Yield),
     )
 }
 
@@ -36,5 +38,6 @@ __all__ = [
     *("Unary", "Binary", "Compare", "Select", "Fma", "Math", "Approximate"),
     *("Cast", "Bitcast", "AddPointer"),
     *("Broadcast", "ExpandDims", "Reshape", "Transpose"),
-    *("Load", "Store", "Reduce", "Scan", "For", "If", "Yield"),
+    *("Load", "Store", "AtomicRmw", "AtomicCas", "Barrier"),
+    *("Reduce", "Scan", "For", "While", "If", "Yield"),
 ]

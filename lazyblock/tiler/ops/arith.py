@@ -7,7 +7,15 @@ from dataclasses import dataclass
 
 from lazyblock.tiler.ir import Op, Trait, Value, attribute, operand, operands
 from lazyblock.tiler.ops.checks import require, require_same_shape, require_same_type
-from lazyblock.tiler.types import SCALARS, BlockType, PointerType, ScalarType, float32, int1
+from lazyblock.tiler.types import (
+    SCALARS,
+    BlockType,
+    PointerType,
+    ScalarType,
+    float32,
+    int1,
+    parse_element,
+)
 
 _ELEMENTWISE = frozenset({Trait.ELEMENTWISE})
 
@@ -203,7 +211,7 @@ class Cast(Op):
 
 @dataclass(eq=False)
 class Bitcast(Op):
-    """The same bits as another number type of equal width."""
+    """The same bits as another type of equal width; addresses are of 64 bits, element "*f32"."""
 
     name = "bitcast"
     traits = _ELEMENTWISE
@@ -211,8 +219,11 @@ class Bitcast(Op):
     element: str = attribute()
 
     def infer(self) -> Sequence[BlockType]:
-        to = SCALARS[self.element]
-        require(self.value.type.scalar.bits == to.bits, "bitcast needs equal widths")
+        to = parse_element(self.element)
+        require(self.value.type.element.bits == to.bits, "bitcast needs equal widths")
+        pointers = [e for e in (self.value.type.element, to) if isinstance(e, PointerType)]
+        others = [e for e in (self.value.type.element, to) if isinstance(e, ScalarType)]
+        require(not pointers or all(e.is_integer for e in others), "a float is no address")
         return [self.value.type.with_element(to)]
 
 

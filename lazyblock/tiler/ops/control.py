@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lazyblock.tiler.ir import Op, Region, Trait, Value, operand, operands, region
+from lazyblock.tiler.ir import Effect, Op, Region, Trait, Value, operand, operands, region
 from lazyblock.tiler.ops.checks import require, require_same_type
 from lazyblock.tiler.types import BlockType, int1
 
@@ -45,6 +45,38 @@ class For(Op):
         inside = [argument.type for argument in self.body.arguments[1:]]
         require(inside == types, f"body carries {inside}, loop starts with {types}")
         return types
+
+
+@dataclass(eq=False)
+class While(Op):
+    """while condition(*carried): carried = body(*carried).
+
+    Both regions take the carried values; condition yields one scalar i1, the same for all threads
+    of an instance, and may read memory. Results: the carried values when it is false.
+    """
+
+    name = "while"
+    condition: Region = region()
+    body: Region = region()
+    initial: tuple[Value, ...] = operands()
+
+    def infer(self) -> Sequence[BlockType]:
+        types = [value.type for value in self.initial]
+        for inside in (self.condition, self.body):
+            taken = [argument.type for argument in inside.arguments]
+            require(taken == types, f"a region carries {taken}, loop starts with {types}")
+        return types
+
+
+@dataclass(eq=False)
+class Barrier(Op):
+    """What the instance did to memory before comes before what any part of it does after."""
+
+    name = "barrier"
+    effect = Effect.BARRIER
+
+    def infer(self) -> Sequence[BlockType]:
+        return []
 
 
 @dataclass(eq=False)

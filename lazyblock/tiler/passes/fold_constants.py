@@ -303,7 +303,7 @@ def _holds(wide: ScalarType, narrow: ScalarType) -> bool:
 def _bitcast(b: Builder, op: ops.Bitcast) -> Value | None:
     inner = op.value.owner
     if isinstance(inner, ops.Bitcast):
-        return b.bitcast(inner.value, SCALARS[op.element])
+        return b.bitcast(inner.value, op.result.type.element)
     return None
 
 
@@ -355,6 +355,13 @@ def _load(b: Builder, op: ops.Load) -> Value | None:
     return op.other or b.constant(0, op.result.type.scalar, op.result.shape)
 
 
+def _atomic(b: Builder, op: ops.AtomicRmw) -> Value | None:
+    if constant_of(op.mask):
+        values = {"pointer": op.pointer, "value": op.value}
+        return b.append(ops.AtomicRmw, **values, **op.attributes).result
+    return None
+
+
 def _store(b: Builder, op: ops.Store) -> list[Value] | None:
     mask = constant_of(op.mask)
     if mask is None:
@@ -386,4 +393,5 @@ _RULES: tuple[tuple[Any, Callable[[Builder, Any], Value | list[Value] | None]], 
     (ops.Splat, _splat),
     (ops.Load, _load),
     (ops.Store, _store),
+    (ops.AtomicRmw, _atomic),
 )

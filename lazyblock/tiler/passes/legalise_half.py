@@ -17,7 +17,7 @@ from lazyblock.tiler.ir import Op, Program, Value, map_operands
 from lazyblock.tiler.math.half import HALF_EXPANSIONS
 from lazyblock.tiler.ops import Binary, Compare, Fma, Math, Unary
 from lazyblock.tiler.passes.expand import Expansion, expand_ops
-from lazyblock.tiler.types import float32
+from lazyblock.tiler.types import ScalarType, float32
 
 _ARITHMETIC = (Unary, Binary, Compare, Fma, Math)
 
@@ -31,7 +31,7 @@ def legalise_half(program: Program, native: Collection[str] = ()) -> Program:
 
 
 def _find(native: Collection[str], op: Op) -> Expansion | None:
-    if not isinstance(op, _ARITHMETIC) or not op.operands_flat[0].type.scalar.is_half:
+    if not isinstance(op, _ARITHMETIC) or not _is_half(op.operands_flat[0]):
         return None
     if isinstance(op, Binary) and op.kind in native:
         return None
@@ -44,6 +44,11 @@ def _find(native: Collection[str], op: Op) -> Expansion | None:
         return b.cast(result, op.result.type.scalar) if is_half else result
 
     return expand
+
+
+def _is_half(value: Value) -> bool:
+    element = value.type.element
+    return isinstance(element, ScalarType) and element.is_half
 
 
 def _compute(b: Builder, op: Op, wide: dict[Value, Value]) -> Value:

@@ -58,7 +58,7 @@ def _version_innermost(region: Region, infos: Infos) -> bool:
 
 def _loop_bodies(op: Op) -> Iterator[Region]:
     """Bodies of the outermost loops in `op`."""
-    if isinstance(op, ops.For):
+    if isinstance(op, (ops.For, ops.While)):
         yield op.body
     elif isinstance(op, ops.If):
         for region in op.regions:
