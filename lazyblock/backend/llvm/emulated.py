@@ -31,7 +31,7 @@ from lazyblock.target import Target
 from lazyblock.tiler import ops
 from lazyblock.tiler.ir import Op, Program, walk
 from lazyblock.tiler.printer import Names, name_values, print_op
-from lazyblock.tiler.types import Element
+from lazyblock.tiler.types import Element, ScalarType
 
 EMULATED_LEVEL = 0  # of LLVM's optimiser: compiling takes longer than running
 SITES = "lazyblock.sites"  # the symbol of the places that checks and meetings name, one a line

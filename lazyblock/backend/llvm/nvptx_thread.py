@@ -16,7 +16,7 @@ from lazyblock.backend.llvm.atomics import Atomic
 from lazyblock.backend.llvm.emit import Emitter
 from lazyblock.backend.llvm.layout import LANE_BITS, bit_count
 from lazyblock.backend.llvm.ptx_atomics import emit_ptx_atomic
-from lazyblock.backend.llvm.types import llvm_scalar, llvm_type, memory_type
+from lazyblock.backend.llvm.types import element_nbytes, llvm_scalar, llvm_type, memory_type
 from lazyblock.target import Target
 from lazyblock.tiler.ir import Op
 from lazyblock.tiler.types import Element, PointerType, ScalarType, int1
