@@ -94,9 +94,13 @@ def test_elementwise_clusters_exchange_nothing():
     assert count_waits(CASES["axpy"], 8) == (0, 0)
 
 
-def test_a_reduction_waits_once_in_the_cta_and_once_in_the_cluster():
-    assert count_waits(CASES["row_softmax"], 4) == (2, 2)
-    assert count_waits(row_softmax(1024, 1000, 1), 4) == (0, 2)
+def test_a_reduction_waits_once_in_the_cta_and_for_the_mail_of_the_others():
+    assert count_waits(CASES["row_softmax"], 4) == (2, 0)
+    assert count_waits(row_softmax(1024, 1000, 1), 4) == (0, 0)
+
+
+def test_a_reduction_in_a_loop_waits_for_the_cluster():
+    assert count_waits(CASES["reductions_in_loop"], 4)[1] > 0
 
 
 def test_global_memory_is_shared_by_the_cluster():
@@ -105,8 +109,9 @@ def test_global_memory_is_shared_by_the_cluster():
 
 def test_one_partial_per_cta_goes_to_every_other(tmp_path):
     ptx = to_ptx(emit_nvptx(on_cluster(CASES["row_softmax"], 8).program, TARGET).llvm, TARGET)
-    assert ptx.count("st.shared::cluster") == 2
-    assert ptx.count("mapa") <= 2
+    assert ptx.count("st.async.shared::cluster") == 2
+    assert ptx.count("mbarrier.init") == ptx.count("mbarrier.arrive.expect_tx") == 2
+    assert "barrier.cluster.arrive.aligned" not in ptx
 
 
 @pytest.mark.parametrize(("arch", "num_ctas", "most"), [("sm_80", 2, 1), ("sm_90a", 16, 8)])
@@ -141,12 +146,26 @@ def fail(make, match, num_ctas=4):
 
 def test_a_dropped_cluster_barrier_is_caught(monkeypatch):
     monkeypatch.setattr(EmulatedEmitter, "cluster_barrier", lambda self: None)
+    fail(CASES["transpose_values"], "read of .* shared memory, which nobody wrote")
+
+
+def test_reading_before_the_mail_has_come_is_caught(monkeypatch):
+    monkeypatch.setattr(EmulatedEmitter, "await_mail", lambda self, count: None)
     fail(CASES["row_softmax"], "read of .* shared memory, which nobody wrote")
+
+
+@pytest.mark.parametrize(("change", "balance"), [(-4, "4 bytes more"), (8, "8 bytes less")])
+def test_expecting_other_mail_than_is_sent_is_caught(monkeypatch, change, balance):
+    expect_mail = EmulatedEmitter.expect_mail
+    monkeypatch.setattr(
+        EmulatedEmitter, "expect_mail", lambda e, count, n: expect_mail(e, count, n + change)
+    )
+    fail(CASES["row_softmax"], f"a CTA got {balance} than it expects of its cluster")
 
 
 def test_a_cta_barrier_does_not_order_the_cluster(monkeypatch):
     monkeypatch.setattr(EmulatedEmitter, "cluster_barrier", EmulatedEmitter.barrier)
-    fail(CASES["row_softmax"], r"race: |nobody wrote")
+    fail(CASES["transpose_values"], r"race: |nobody wrote")
 
 
 @pytest.mark.parametrize("replacement", [lambda self: None, EmulatedEmitter.barrier])
@@ -165,7 +184,7 @@ def test_writing_before_the_others_have_started_is_caught(monkeypatch):
 def test_writing_what_another_cta_still_reads_is_a_race(monkeypatch):
     monkeypatch.setattr(SharedMemory, "_busy", lambda self, crosses_ctas: [])
     monkeypatch.setattr(SharedAccess, "conflicts", lambda self, other: not other.is_write)
-    fail(row_softmax(1024, 1000, 1), "race: write of 4 bytes")
+    fail(CASES["reductions_in_loop"], "race: write of 4 bytes")
 
 
 def test_writing_behind_another_ctas_memory_is_out_of_bounds(monkeypatch):

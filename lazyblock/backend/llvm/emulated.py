@@ -113,16 +113,28 @@ class EmulatedEmitter(ThreadEmitter):
         self._meet("cluster start")
 
     def init_mailboxes(self, counts: Sequence[str]) -> None:
-        pass
+        with self.when(self.is_first_of_cta()):
+            for count in counts:
+                self.line(f"store i64 0, {SHARED_POINTER} {count}")
 
     def expect_mail(self, count: str, nbytes: int) -> None:
-        pass
+        with self.when(self.is_first_of_cta()):
+            self._count_mail(f"{SHARED_POINTER} {count}", -nbytes)
 
     def send_mail(self, element: ScalarType, value: str, place: str, count: str) -> None:
-        self.store_vector(element, [value], f"{CLUSTER_POINTER} {place}", element_nbytes(element))
+        nbytes = element_nbytes(element)
+        self.store_vector(element, [value], f"{CLUSTER_POINTER} {place}", nbytes)
+        self._count_mail(f"{CLUSTER_POINTER} {count}", nbytes)
+
+    def _count_mail(self, place: str, nbytes: int) -> None:
+        before = self.value(f"load i64, {place}")
+        self.line(f"store i64 {self.value(f'add i64 {before}, {nbytes}')}, {place}")
 
     def await_mail(self, count: str) -> None:
         self._meet("cluster barrier")  # all have sent then
+        site = self._site("mail for")
+        arguments = (SHARED_POINTER, count), ("i64", site)
+        self._end_unless(self.call("i1", self._use("check_mail"), *arguments))
 
     def exchange(self, kind: str, word: str, lane: int | str) -> str:
         self.call("void", self._use("publish"), ("i32", word))
@@ -183,6 +195,9 @@ class EmulatedEmitter(ThreadEmitter):
             (type, pointer),
             *(("i64", number) for number in numbers),
         )
+        self._end_unless(is_allowed)
+
+    def _end_unless(self, is_allowed: str) -> None:
         allowed = self.fresh_label("allowed")
         self.branch_if(is_allowed, allowed, "finished")
         self.begin(allowed)

@@ -101,6 +101,17 @@ order:
 done:
   ret void
 }
+; Whether a CTA got as many bytes as it expected: hardware would wait for ever, or go on too early
+define i1 @lazyblock.check_mail(ptr addrspace(3) %count, i64 %site) {
+  %missing = load i64, ptr addrspace(3) %count
+  %is.right = icmp eq i64 %missing, 0
+  br i1 %is.right, label %right, label %wrong
+wrong:
+  %false = call i1 @report(i64 $mail, i64 0, i64 %missing, i64 %site)
+  ret i1 %false
+right:
+  ret i1 true
+}
 define i1 @lazyblock.check_shared(
     ptr addrspace(3) %pointer, i64 %nbytes, i64 %align, i64 %access, i64 %site) {
   %address = ptrtoint ptr addrspace(3) %pointer to i64

@@ -62,6 +62,7 @@ class Fault(enum.IntEnum):
     RACE = 5
     UNSTARTED = 6
     ENDLESS = 7
+    MAIL = 8
 
 
 def moment_of(record: int) -> tuple[int, int]:
@@ -98,7 +99,7 @@ KERNEL_FUNCTIONS = tuple(  # what the code of a thread may call
     for name in (
         *("thread_index", "cta_rank", "shared_base", "map_shared", *_REGISTERS),
         *("arrive", "publish", "ballot", *(f"shuffle_{kind}" for kind in _PARTNERS)),
-        *("check_global", "check_shared", "check_cluster", "acquire", "count_round"),
+        *("check_global", "check_shared", "check_cluster", "check_mail", "acquire", "count_round"),
         *_APPROXIMATIONS,
     )
 )

@@ -303,6 +303,10 @@ class EmulatedKernel(LoadedKernel):
                 what = f"a while loop runs for more than {MOST_ROUNDS} rounds"
                 hint = "instances run in order: none can wait for a later one."
                 return LaunchError(f"{where}: {what}, {op}.", hint=hint)
+            case Fault.MAIL:
+                balance = nbytes if nbytes < 1 << 63 else nbytes - (1 << 64)
+                what = f"a CTA got {abs(balance)} bytes {'more' if balance > 0 else 'less'} than it"
+                what += " expects of its cluster"
             case Fault.UNSTARTED:
                 what = f"{access} of shared memory of a CTA that may not have started"
         return SanitizerError(f"{where}: {what}.", note=note)
