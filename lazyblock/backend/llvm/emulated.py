@@ -44,7 +44,7 @@ def emit_emulated(program: Program, target: Target) -> NvptxKernel:
     """Emit `program` as `emit_nvptx` does, for the host. Raises: what `emit_nvptx` raises."""
     emitter = EmulatedEmitter(program)
     kernel = emit_nvptx(program, target, emitter)
-    parts = [kernel.llvm, emitter.sites(), _reach(program), _entry(program, kernel)]
+    parts = [kernel.llvm, emitter.sites(), _entry(program, kernel)]
     return dataclasses.replace(kernel, llvm="\n".join(parts))
 
 
@@ -243,7 +243,8 @@ def _entry(program: Program, kernel: NvptxKernel) -> str:
         arguments.append(f"{type} %p{number}")
     lines.append(f"  %handle = call ptr @{_thread_name(kernel.name)}({', '.join(arguments)})")
     body = "\n".join(lines)
-    return f"define ptr @{kernel.name}(ptr %slots) {{\n{body}\n  ret ptr %handle\n}}\n"
+    function = f"define ptr @{kernel.name}(ptr %slots) {{\n{body}\n  ret ptr %handle\n}}\n"
+    return _reach(program) + function
 
 
 # --- the text around -----------------------------------------------------------------------------
