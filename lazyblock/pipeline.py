@@ -29,7 +29,7 @@ from lazyblock.backend import cache, devices
 from lazyblock.backend.compile import compile_program, toolchain_version
 from lazyblock.backend.executable import ArraySlot, Executable, ScalarSlot, Step
 from lazyblock.backend.kernel import CompiledKernel
-from lazyblock.backend.runtime.device import Device, Resources, pack_scalar
+from lazyblock.backend.runtime.device import Buffer, Device, Resources, pack_pointer, pack_scalar
 from lazyblock.errors import DeviceError
 from lazyblock.fusion.plan import FusionPlan
 from lazyblock.fusion.planner import plan_fusion
@@ -53,7 +53,14 @@ from lazyblock.target import Target
 from lazyblock.tiler import types as block_types
 from lazyblock.tiler.ir import Program, walk
 from lazyblock.tiler.lower.group import lower_group
-from lazyblock.tiler.lowered import ArrayArgument, ConstantArgument, LoweredKernel, SizeArgument
+from lazyblock.tiler.lowered import (
+    ArrayArgument,
+    ConstantArgument,
+    LaunchNumberArgument,
+    LoweredKernel,
+    SizeArgument,
+    WorkspaceArgument,
+)
 from lazyblock.tiler.math import EXACT_FORMS, FAST_EXPANSIONS, FAST_EXPANSIONS_ON_CPU
 from lazyblock.tiler.passes.contract import contract
 from lazyblock.tiler.passes.eliminate_common import eliminate_common
@@ -414,7 +421,10 @@ def _without_data(leaf: Node) -> Node:
 def _simplify(outputs: Sequence[Node], target: Target) -> list[Node]:
     nodes = list(outputs)
     programs = target.num_units * _PROGRAMS_PER_UNIT[target.kind]
-    splits = (partial(split, num_programs=programs) for split in (split_scans, split_reductions))
+    splits = (
+        partial(split_scans, num_programs=programs, may_wait=target.is_gpu),
+        partial(split_reductions, num_programs=programs),
+    )
     # fold_views again: cut axes are views
     passes: tuple[GraphPass, ...] = (*GRAPH_PASSES, *splits, *GRAPH_PASSES)
     for run in passes:
@@ -498,7 +508,8 @@ def _assemble(
     for position, (group, low, kernel) in enumerate(
         zip(fusion.groups, lowered, compiled, strict=True)
     ):
-        template, arrays, scalars = _fill_slots(low, number, leaf_number)
+        workspace = _make_workspace(low, device)
+        template, arrays, scalars, counters = _fill_slots(low, number, leaf_number, workspace)
         loaded = devices.load(kernel, device)
         done = [n for n, last in last_use.items() if last == position and n >= len(leaves)]
         steps.append(
@@ -512,6 +523,8 @@ def _assemble(
                 scalars,
                 tuple((number[node], node.nbytes) for node in group.stored),
                 tuple(n for n in done if n not in kept),
+                counters,
+                workspace,
             )
         )
     results = tuple(
@@ -540,11 +553,20 @@ def _last_uses(lowered: Sequence[LoweredKernel], number: dict[Node, int]) -> dic
     }
 
 
+def _make_workspace(low: LoweredKernel, device: Device) -> Buffer | None:
+    """Zeros, for the kernel to keep; None if it needs no memory of its own."""
+    sizes = [a.nbytes for a in low.arguments if isinstance(a, WorkspaceArgument)]
+    return device.from_host(np.zeros(sum(sizes), np.uint8)) if sizes else None
+
+
 def _fill_slots(
-    low: LoweredKernel, number: dict[Node, int], leaf_number: dict[Node, int]
-) -> tuple[bytes, tuple[ArraySlot, ...], tuple[ScalarSlot, ...]]:
+    low: LoweredKernel,
+    number: dict[Node, int],
+    leaf_number: dict[Node, int],
+    workspace: Buffer | None,
+) -> tuple[bytes, tuple[ArraySlot, ...], tuple[ScalarSlot, ...], tuple[int, ...]]:
     slots = bytearray()
-    arrays, scalars = [], []
+    arrays, scalars, counters = [], [], []
     for argument in low.arguments:
         position = len(slots)
         slots += bytes(8)
@@ -558,9 +580,14 @@ def _fill_slots(
                 slots[position:] = pack_scalar(
                     build.constant_value(argument.node), argument.node.dtype
                 )
+        elif isinstance(argument, WorkspaceArgument):
+            assert workspace is not None
+            slots[position:] = pack_pointer(workspace.pointer)
+        elif isinstance(argument, LaunchNumberArgument):
+            counters.append(position)
         else:
             assert isinstance(argument, SizeArgument)
             slots[position:] = pack_scalar(argument.value, block_types.to_numpy(argument.type))
     for extent in low.grid:
         slots += extent.to_bytes(8, "little")
-    return bytes(slots), tuple(arrays), tuple(scalars)
+    return bytes(slots), tuple(arrays), tuple(scalars), tuple(counters)

@@ -7,6 +7,7 @@ host does is written as Python text: interpreting steps would take longer than l
 
 from __future__ import annotations
 
+import itertools
 import os
 import struct
 from collections.abc import Callable, Sequence
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lazyblock.backend.kernel import CompiledKernel
-from lazyblock.backend.runtime.device import Device, Grid, LoadedKernel
+from lazyblock.backend.runtime.device import Buffer, Device, Grid, LoadedKernel
 from lazyblock.events import KernelLaunch, emit, listeners
 
 _FILE = os.path.join(os.path.dirname(__file__), "<plan>")  # ours, to who looks for the user's line
@@ -50,6 +51,8 @@ class Step:
     scalars: tuple[ScalarSlot, ...]
     allocates: tuple[tuple[int, int], ...]  # (array, nbytes) before the launch
     frees: tuple[int, ...]  # arrays not needed after it
+    counters: tuple[int, ...] = ()  # positions of slots that take the number of the launch
+    workspace: Buffer | None = None  # memory the kernel keeps, which the template points to
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,9 @@ class Executable:
         for number, step in enumerate(self.steps):
             lines += [f"a{array} = allocate{array}()" for array, _ in step.allocates]
             if step.work:
-                lines.append(f"launch{number}(pack{number}({', '.join(_slots(step))}))")
+                lines += [f"n{number} = next(numbers{number})"] if step.counters else []
+                slots = ", ".join(_slots(step, f"n{number}"))
+                lines.append(f"launch{number}(pack{number}({slots}))")
             lines += [f"a{array} = None" for array in step.frees]
         lines.append("if listeners: tell()")
         results = make_results([f"a{number}" for number in self.results])
@@ -94,6 +99,8 @@ class Executable:
         for number, step in enumerate(self.steps):
             for array, nbytes in step.allocates:
                 names[f"allocate{array}"] = self.device.allocator(nbytes)
+            if step.counters:
+                names[f"numbers{number}"] = itertools.count(1)
             if step.work:
                 names[f"launch{number}"] = self.device.bind(step.loaded, step.grid, step.work)
                 names[f"pack{number}"] = struct.Struct(f"<{len(step.template) // 8}Q").pack
@@ -105,12 +112,14 @@ class Executable:
                 emit(KernelLaunch(step.kernel.name, step.grid, str(self.device)))
 
 
-def _slots(step: Step) -> list[str]:
+def _slots(step: Step, launch_number: str) -> list[str]:
     """What stands in the slots of a launch, each an unsigned number of 64 bits."""
     texts = [str(value) for (value,) in struct.iter_unpack("<Q", step.template)]
     for slot in step.arrays:
         offset = f" + {slot.offset_bytes}" if slot.offset_bytes else ""
         texts[slot.position // 8] = f"a{slot.array}.pointer{offset}"
+    for position in step.counters:
+        texts[position // 8] = launch_number
     for scalar in step.scalars:
         texts[scalar.position // 8] = f"a{scalar.leaf}"
     return texts

@@ -20,7 +20,7 @@ def placements(node: Node, space: IterationSpace) -> Iterator[IndexMap]:
         if operand.shape == space.shape and node.attrs.axes == space.reduced:
             yield index_map.from_axes(space.kept, rank).normalized(space.shape, node.shape)
         return
-    if isinstance(node.attrs, ScanAttrs) and space.reduced != (node.attrs.axis,):
+    if isinstance(node.attrs, ScanAttrs) and space.reduced != node.attrs.walked:
         return
     if node.shape == space.shape:
         yield index_map.identity(rank).normalized(space.shape, node.shape)

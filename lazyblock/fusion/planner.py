@@ -43,6 +43,14 @@ class _OpenGroup:
     reads: set[Node] = field(default_factory=set)
     code_size: int = 0
 
+    def is_cut_otherwise(self, node: Node) -> bool:
+        """Whether a scan of cut rows would meet another scan or reduction in the group."""
+        walking = [
+            m for m in (node, *self.members) if isinstance(m.attrs, (ReduceAttrs, ScanAttrs))
+        ]
+        cut = [m for m in walking if isinstance(m.attrs, ScanAttrs) and m.attrs.is_cut]
+        return bool(cut) and node in walking and len(walking) > 1
+
     def turns(self, node: Node) -> bool:
         """Whether `node` is a scan that walks against one of the group."""
         scans = (m.attrs for m in (node, *self.members) if isinstance(m.attrs, ScanAttrs))
@@ -216,6 +224,8 @@ class _Search:
         self, node: Node, own: IterationSpace, group: _OpenGroup, reads: set[Node]
     ) -> Reason:
         space = group.space
+        if group.is_cut_otherwise(node):
+            return Reason.AXES
         if own.reduced:
             if own.shape != space.shape:
                 return Reason.SHAPE
@@ -317,5 +327,5 @@ def own_space(node: Node) -> IterationSpace:
     if isinstance(node.attrs, ReduceAttrs):
         return IterationSpace(node.inputs[0].shape, node.attrs.axes)
     if isinstance(node.attrs, ScanAttrs):
-        return IterationSpace(node.shape, (node.attrs.axis,))
+        return IterationSpace(node.shape, node.attrs.walked)
     return IterationSpace(node.shape)

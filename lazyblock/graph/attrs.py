@@ -126,11 +126,20 @@ class ReduceAttrs:
 
 @dataclass(frozen=True, slots=True)
 class ScanAttrs:
-    """reverse: every element combines with those behind it, the last one first."""
+    """reverse: every element combines with those behind it, the last one first.
+
+    is_cut: rows are cut among programs, which pass on what comes before; they need not be walked.
+    """
 
     kind: ReduceKind
     axis: int
     reverse: bool = False
+    is_cut: bool = False
+
+    @property
+    def walked(self) -> tuple[int, ...]:
+        """The axes that one program walks along."""
+        return () if self.is_cut else (self.axis,)
 
 
 Attrs = (

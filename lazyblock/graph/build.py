@@ -181,14 +181,19 @@ def reduce_keepdims(kind: ReduceKind, operand: Node, axes: tuple[int, ...]) -> N
 
 
 def scan(
-    kind: ReduceKind, operand: Node, axis: int, reverse: bool = False, start: Node | None = None
+    kind: ReduceKind,
+    operand: Node,
+    axis: int,
+    reverse: bool = False,
+    start: Node | None = None,
+    is_cut: bool = False,
 ) -> Node:
     """Combine every element with all before it along `axis` (reverse: with all behind it).
 
-    start: what every row starts from, without the axis.
+    start: what every row starts from, without the axis. is_cut: see ScanAttrs.
     """
     inputs = (operand,) if start is None else (operand, start)
-    return make_node(Op.SCAN, inputs, ScanAttrs(kind, axis, reverse))
+    return make_node(Op.SCAN, inputs, ScanAttrs(kind, axis, reverse, is_cut))
 
 
 def _broadcast(op: Op, operands: tuple[Node, ...]) -> tuple[Node, ...]:

@@ -183,7 +183,8 @@ class Program:
     """One kernel: what each instance of the grid runs.
 
     num_warps and num_ctas are scheduling hints for GPUs: an instance runs on a cluster of num_ctas
-    CTAs of num_warps warps each.
+    CTAs of num_warps warps each. max_registers: of a thread, where the compiler would take more
+    than pays (0: as it likes).
     noalias promises that no two pointer parameters reach the same memory; writes_once, that no
     element of memory is written twice.
     """
@@ -196,6 +197,7 @@ class Program:
     num_stages: int = 1
     noalias: bool = False
     writes_once: bool = False
+    max_registers: int = 0
 
 
 # --- walking and copying -------------------------------------------------------------------------

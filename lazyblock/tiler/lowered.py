@@ -37,7 +37,21 @@ class SizeArgument:
     type: ScalarType
 
 
-Argument = ArrayArgument | ConstantArgument | SizeArgument
+@dataclass(frozen=True)
+class WorkspaceArgument:
+    """Address of memory that belongs to the kernel from launch to launch; zeros at first."""
+
+    nbytes: int
+
+
+@dataclass(frozen=True)
+class LaunchNumberArgument:
+    """How many times the kernel has been launched on its workspace, this time included; uint32."""
+
+
+Argument = (
+    ArrayArgument | ConstantArgument | SizeArgument | WorkspaceArgument | LaunchNumberArgument
+)
 
 
 @dataclass(frozen=True)

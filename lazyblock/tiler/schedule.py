@@ -29,6 +29,8 @@ _REPEATED_COLUMNS = 128  # of a GPU tile of several rows that read the same row
 _GPU_SCANNED_COLUMNS = 512
 _ONLINE_TILE, _ONLINE_TILES, _ONLINE_WARPS = 1024, 4, 16  # 8 numbers a thread
 _GPU_SCAN_TILE = 2048  # of a long row: small, so that many programs share a unit
+_CUT_SCAN_TILE, _CUT_SCAN_WARPS = 8192, 16  # of a row that programs scan together
+_CUT_SCAN_REGISTERS = 40  # so that three CTAs run at once
 _CPU_TILE = 4096  # elements of a map: large against the cost of starting a program instance
 _CPU_SMALL_TILE = 64  # for arrays smaller than that
 
@@ -39,7 +41,7 @@ class TileSchedule:
 
     order: tile dimensions as axes of the block, the one that vectors run along last. unroll: tiles
     that one iteration of a loop that accumulates takes. pieces: blocks that hold a row together, if
-    more than one does; nothing loops then.
+    more than one does; nothing loops then. max_registers: of a thread (0: as many as it takes).
     """
 
     blocks: tuple[int, ...]
@@ -48,6 +50,7 @@ class TileSchedule:
     num_ctas: int = 1
     unroll: int = 1
     pieces: int = 1
+    max_registers: int = 0
 
 
 @dataclass(frozen=True)
@@ -72,12 +75,21 @@ def default_schedule(
     work: RowWork = RowWork(),
 ) -> TileSchedule:
     """A sound schedule without measuring anything."""
+    if any(d.is_cut for d in dimensions):
+        return _schedule_cut_scan(dimensions)
     outer = _find_outer(dimensions, accesses) if target.is_gpu and not work.has_scan else None
     if outer:
         return _schedule_outer(*outer, dimensions, work.accumulated_bytes, target)
     if any(d.is_reduced for d in dimensions):
         return _schedule_rows(dimensions, accesses, target, work)
     return _schedule_map(dimensions, accesses, target)
+
+
+def _schedule_cut_scan(dimensions: Sequence[Dimension]) -> TileSchedule:
+    """A tile of one row; programs pass on what comes before."""
+    blocks = tuple(_CUT_SCAN_TILE if d.is_cut else 1 for d in dimensions)
+    order = tuple(p for p, d in enumerate(dimensions) if d.is_cut)
+    return TileSchedule(blocks, order, _CUT_SCAN_WARPS, max_registers=_CUT_SCAN_REGISTERS)
 
 
 def _contiguity(position: int, dimensions: Sequence[Dimension], accesses: Sequence[Access]) -> int:

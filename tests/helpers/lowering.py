@@ -16,7 +16,12 @@ from lazyblock.pipeline import TIDY_PASSES
 from lazyblock.shapes import contiguous_strides
 from lazyblock.tiler.interpret import interpret
 from lazyblock.tiler.lower.group import lower_group
-from lazyblock.tiler.lowered import ArrayArgument, ConstantArgument
+from lazyblock.tiler.lowered import (
+    ArrayArgument,
+    ConstantArgument,
+    LaunchNumberArgument,
+    WorkspaceArgument,
+)
 from lazyblock.tiler.verify import verify_program
 
 POISON = 77  # what memory holds before it is written
@@ -24,7 +29,10 @@ POISON = 77  # what memory holds before it is written
 
 def run_blocks(outputs, inputs, target, num_programs=8, passes=TIDY_PASSES):
     """Plan, lower and interpret; inputs maps INPUT nodes to arrays. Returns the output arrays."""
-    splits = [partial(run, num_programs=num_programs) for run in (split_scans, split_reductions)]
+    splits = [
+        partial(split_scans, num_programs=num_programs, may_wait=target.is_gpu),
+        partial(split_reductions, num_programs=num_programs),
+    ]
     for run in (*GRAPH_PASSES, *splits, *GRAPH_PASSES):
         outputs = run(outputs)
     plan = plan_fusion(outputs)
@@ -50,6 +58,10 @@ def _argument(argument, memory):
         return memory[argument.base], argument.offset
     if isinstance(argument, ConstantArgument):
         return constant_value(argument.node)
+    if isinstance(argument, WorkspaceArgument):
+        return np.zeros(argument.nbytes // 8, np.int64)
+    if isinstance(argument, LaunchNumberArgument):
+        return 1
     return argument.value
 
 

@@ -76,7 +76,9 @@ class EmulatedEmitter(ThreadEmitter):
     def finish(self) -> None:
         self.branch("finished")
 
-    def kernel(self, name: str, parameters: Sequence[str], num_threads: int) -> str:
+    def kernel(
+        self, name: str, parameters: Sequence[str], num_threads: int, max_registers: int = 0
+    ) -> str:
         for label, lines in _EPILOGUE.items():
             self.begin(label)
             for text in lines:

@@ -80,7 +80,8 @@ def emit_nvptx(
             f"{target.arch} has {target.shared_bytes:,}."
         )
     name = re.sub(r"\W", "_", program.name, flags=re.ASCII)
-    kernel = emitter.kernel(name, _parameters(program, roots), num_threads)
+    parameters = _parameters(program, roots)
+    kernel = emitter.kernel(name, parameters, num_threads, program.max_registers)
     parts = [code.shared.definitions(), kernel, emitter.surroundings()]
     return NvptxKernel("\n".join(parts), name, num_threads, code.shared.nbytes, program.num_ctas)
 

@@ -55,6 +55,7 @@ class BlockCode:
         self.infos = infos
         self.barriers = barriers
         self.shared = SharedMemory(emitter, barriers, target.shared_bytes)
+        self.totals: dict[Value, str] = {}  # of scans: their last elements, in every thread
         self._scopes: list[dict[Value, list[tuple[LinearLayout, Registers]]]] = [{}]
 
     # --- what is held ----------------------------------------------------------------------------

@@ -55,6 +55,9 @@ class _Reduction:
 
 def emit_reduction(code: BlockCode, op: ops.Reduce, combine: Combine) -> None:
     """Emit `op`; `combine` emits its region once for a left and a right row."""
+    if _is_end_of_scan(op) and op.values[0] in code.totals:
+        code.hold(op.result, code.plan.home(op.result), [code.totals[op.values[0]]])
+        return
     source = code.plan.combined[op]
     reduction = _Reduction(code, op, combine, source, source.squeeze(op.axis))
     operands = [code.demand(value, source) for value in op.values]
@@ -65,6 +68,15 @@ def emit_reduction(code: BlockCode, op: ops.Reduce, combine: Combine) -> None:
         rows = [reduction.combine_tree(gathered) for gathered in partials.exchange(rows)]
     for result, registers in zip(op.results, zip(*rows, strict=True), strict=True):
         code.hold(result, reduction.result, list(registers))
+
+
+def _is_end_of_scan(op: ops.Reduce) -> bool:
+    """Whether `op` picks the element that the scan which makes its operand comes to last."""
+    scan = op.values[0].owner
+    if len(op.values) != 1 or not isinstance(scan, ops.Scan):
+        return False
+    picked = op.combine.terminator.operands_flat[0]
+    return picked is op.combine.arguments[0 if scan.reverse else 1]
 
 
 def _reduce_registers(reduction: _Reduction, rows: list[Row]) -> list[Row]:
@@ -161,6 +173,23 @@ class Partials:
         self._write(slot, rows)
         slot.publish()
         return self._read(slot)
+
+    def exchange_by_lane(self, rows: Sequence[Row]) -> list[Row]:
+        """The same where a warp has one element: lane n gets the row of place n (modulo all)."""
+        slot = self._shared.open_slot(self.nbytes, self._crosses_ctas)
+        self._write(slot, rows)
+        slot.publish()
+        _, warp_weights = self._weights()
+        own = [1 << bit if 1 << bit < self.num_partials else 0 for bit in range(LANE_BITS)]
+        index = self._emitter.sum_thread_bits(own + warp_weights)
+        places = list(zip(self._elements, self._offsets, strict=True))
+        return [
+            tuple(
+                slot.load(element, slot.address(offset, element, index, constant))[0]
+                for element, offset in places
+            )
+            for constant in self._constants()
+        ]
 
     def _open_mailbox(self) -> Mailbox | None:
         if not self._crosses_ctas or not can_be_mailed(self._elements):

@@ -3,7 +3,8 @@
 The bits of an element's place along the axis lie in registers, lanes and warps. Runs of bits of one
 kind form *levels*, the lowest bits first. Each level gives every segment (the elements that differ
 in bits of this level and lower ones only) its total, and what comes before each of its parts.
-Lanes exchange totals by butterfly shuffles; warps through shared memory, with one barrier. At the
+Lanes exchange totals by shuffles; warps through shared memory, with one barrier, after
+which the lanes of each warp scan the totals of many warps. At the
 end each element is combined with all that comes before its segment, once. Elements always combine
 in the order of the scan, bracketed the same way in every run.
 """
@@ -23,6 +24,7 @@ from lazyblock.tiler.ops.arith import COMMUTATIVE_KINDS
 from lazyblock.tiler.types import ScalarType
 
 _REGISTER, _LANE, _WARP = range(3)
+_FEW_PARTIALS = 4  # totals of warps that every thread scans by itself
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,8 @@ def emit_scan(code: BlockCode, op: ops.Scan, combine: Combine) -> None:
     for level, prefixes in zip(reversed(outside), reversed(found), strict=True):
         mask = level.mask if level.part == _REGISTER else 0
         before = {g: scan.join(before[g & ~mask], own) for g, own in prefixes.items()}
+    if len(totals) == 1 and len(layout.shape) == 1:  # then all threads know it
+        code.totals.update(zip(op.results, totals[0], strict=True))
     rows = []
     for register, row in enumerate(scanned):
         joined = scan.join(before[register & ~inside.mask], _Prefix(row))
@@ -178,11 +182,45 @@ def _scan_lanes(scan: _Scan, level: _Level, totals: _Rows) -> tuple[_Prefixes, _
 
 
 def _scan_lanes_of(scan: _Scan, level: _Level, total: Row) -> tuple[_Prefix, Row]:
-    """What comes before this lane, and the total of all: halves meet, then pairs of halves..."""
-    emitter, prefix = scan.emitter, None
+    """What comes before this lane, and the total of all."""
+    first, *_, last = (*level.bits, level.bits[-1])
+    if level.bits == tuple(range(first, last + 1)):
+        return _scan_neighbours(scan, first, len(level.bits), total)
+    return _scan_halves(scan, level, total)
+
+
+def _scan_neighbours(scan: _Scan, first: int, count: int, row: Row) -> tuple[_Prefix, Row]:
+    """The same for lanes that differ in `count` bits from bit `first` on: sums of ever more."""
+    emitter, direction = scan.emitter, "down" if scan.op.reverse else "up"
+    last = (1 << count) - 1
+    own = [(last << first) & 1 << bit for bit in range(LANE_BITS)]
+    others = [(1 << bit) - weight for bit, weight in enumerate(own)]
+    no_warps = [0] * len(scan.layout.warp)
+    place = emitter.sum_thread_bits([weight >> first for weight in own] + no_warps)
+    if scan.op.reverse:
+        place = emitter.value(f"xor i32 {place}, {last}")
+    for step in (1 << n for n in range(count)):
+        other = _shuffle(scan, direction, row, step << first)
+        is_behind = emitter.value(f"icmp uge i32 {place}, {step}")
+        row = scan.choose(is_behind, scan.combine(other, row), row)
+    before = _shuffle(scan, direction, row, 1 << first)
+    lane = emitter.sum_thread_bits(others + no_warps)
+    if not scan.op.reverse:
+        lane = emitter.combine_bits(lane, str(last << first), True)
+    total = _shuffle(scan, "idx", row, lane)
+    return _Prefix(before, emitter.value(f"icmp ne i32 {place}, 0")), total
+
+
+def _shuffle(scan: _Scan, kind: str, row: Row, lane: int | str) -> Row:
+    pairs = zip(scan.elements, row, strict=True)
+    return tuple(scan.emitter.shuffle(kind, element, value, lane) for element, value in pairs)
+
+
+def _scan_halves(scan: _Scan, level: _Level, total: Row) -> tuple[_Prefix, Row]:
+    """The same for any bits of the lane: halves meet, then pairs of halves..."""
+    prefix = None
     for bit in level.bits:
-        pairs = zip(scan.elements, total, strict=True)
-        other = tuple(emitter.shuffle("xor", element, row, 1 << bit) for element, row in pairs)
+        other = _shuffle(scan, "xor", total, 1 << bit)
         is_first = _is_first(scan, 1 << bit)
         prefix = _extend(scan, prefix, other, is_first)
         left, right = total, other
@@ -220,24 +258,42 @@ def _scan_warps(scan: _Scan, level: _Level, totals: _Rows) -> tuple[_Prefixes, _
     outer = scan.layout.shrink(scan.op.axis, num_done)
     partials = Partials(scan.code, scan.elements, outer, level.bits)
     groups = sorted(totals)
-    gathered = partials.exchange([totals[group] for group in groups])
-    place = _place_of_warp(scan, level)
-    prefixes: _Prefixes = {}
-    following: _Rows = {}
-    for group, rows in zip(groups, gathered, strict=True):
-        prefixes[group], following[group] = _scan_partials(scan, rows, place)
-    return prefixes, following
+    rows = [totals[group] for group in groups]
+    number = _number_of_warp(scan, level)
+    is_whole_warp = not any(map(any, outer.lane))  # has one element
+    if is_whole_warp and _FEW_PARTIALS < partials.num_partials <= 1 << LANE_BITS:
+        gathered = partials.exchange_by_lane(rows)
+        pairs = [_scan_by_lanes(scan, row, level, number) for row in gathered]
+    else:
+        place = _in_order(scan, level, number)
+        pairs = [_scan_partials(scan, read, place) for read in partials.exchange(rows)]
+    prefixes: _Prefixes = dict(zip(groups, (prefix for prefix, _ in pairs), strict=True))
+    return prefixes, dict(zip(groups, (total for _, total in pairs), strict=True))
 
 
-def _place_of_warp(scan: _Scan, level: _Level) -> str:
-    """The number of this warp in the order of the scan."""
+def _number_of_warp(scan: _Scan, level: _Level) -> str:
+    """The number of this warp along the axis."""
     weights = [0] * (LANE_BITS + len(scan.layout.warp))
     for number, bit in enumerate(level.bits):
         weights[LANE_BITS + bit] = 1 << number
-    place = scan.emitter.sum_thread_bits(weights)
+    return scan.emitter.sum_thread_bits(weights)
+
+
+def _in_order(scan: _Scan, level: _Level, number: str) -> str:
+    """The number of a warp in the order of the scan."""
     if not scan.op.reverse:
-        return place
-    return scan.emitter.value(f"xor i32 {place}, {(1 << len(level.bits)) - 1}")
+        return number
+    return scan.emitter.value(f"xor i32 {number}, {(1 << len(level.bits)) - 1}")
+
+
+def _scan_by_lanes(scan: _Scan, row: Row, level: _Level, number: str) -> tuple[_Prefix, Row]:
+    """What comes before this warp, and the total, where each lane has the total of one warp."""
+    emitter = scan.emitter
+    lanes = _Level(_LANE, tuple(range(len(level.bits))), 0)
+    prefix, total = _scan_lanes_of(scan, lanes, row)
+    before = _shuffle(scan, "idx", prefix.row, number)
+    exists = emitter.value(f"icmp ne i32 {_in_order(scan, level, number)}, 0")
+    return _Prefix(before, exists), total
 
 
 def _scan_partials(scan: _Scan, rows: list[Row], place: str) -> tuple[_Prefix, Row]:

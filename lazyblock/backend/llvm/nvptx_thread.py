@@ -215,10 +215,14 @@ class ThreadEmitter(Emitter):
         """End the kernel's code."""
         self.line("ret void")
 
-    def kernel(self, name: str, parameters: Sequence[str], num_threads: int) -> str:
+    def kernel(
+        self, name: str, parameters: Sequence[str], num_threads: int, max_registers: int = 0
+    ) -> str:
         """The kernel's text."""
         signature = f"ptx_kernel void @{name}({', '.join(parameters)})"
         attributes = f'nounwind "nvvm.reqntid"="{num_threads}" '
+        if max_registers:
+            attributes += f'"nvvm.maxnreg"="{max_registers}" '
         if self.num_ctas > 1:
             attributes += f'"nvvm.cluster_dim"="{self.num_ctas},1,1" '
         return self.function(signature, attributes)

@@ -1,7 +1,8 @@
 """Cut scans of few long rows into pieces that run in parallel.
 
-The pieces are reduced, the totals scanned, and the pieces scanned from the total before them: three
-kernels, of which two read the operand.
+Where programs may wait for each other and rows lie together in memory, the scan is marked: one
+kernel passes on what comes before a piece. Else the pieces are reduced, the totals scanned, and the
+pieces scanned from the total before them: three kernels, of which two read the operand.
 
 Takes: any graph. Gives: no scan that leaves the device's units idle, if its rows are long enough.
 Keeps: integers, max, min, any, all exactly; floating sums and products up to their order, which
@@ -28,12 +29,21 @@ _COLUMNS = 512  # that a program takes side by side where rows do not
 _STEP = 16  # elements by which the length of such pieces grows
 
 
-def split_scans(outputs: Sequence[Node], num_programs: int) -> list[Node]:
-    """Cut scans so that about `num_programs` programs, or more, share their work."""
+def split_scans(outputs: Sequence[Node], num_programs: int, may_wait: bool = False) -> list[Node]:
+    """Cut scans so that about `num_programs` programs, or more, share their work.
+
+    may_wait: programs may wait for earlier ones.
+    """
 
     def split(node: Node) -> Node | None:
-        piece = _length_of_pieces(node, num_programs)
-        return None if piece is None else _scan_pieces(node, piece)
+        attrs = node.attrs
+        assert isinstance(attrs, ScanAttrs)
+        piece = None if attrs.is_cut else _length_of_pieces(node, num_programs)
+        if piece is None:
+            return None
+        if may_wait and size_of(node.shape[attrs.axis + 1 :]) == 1:
+            return build.scan(attrs.kind, node.inputs[0], attrs.axis, attrs.reverse, is_cut=True)
+        return _scan_pieces(node, piece)
 
     return rewrite(outputs, [Rule(Op.SCAN, split, "the combine is associative")])
 

@@ -23,13 +23,14 @@ from lazyblock.graph import index_map
 from lazyblock.graph.attrs import ReduceAttrs, ScanAttrs
 from lazyblock.graph.index_map import IndexMap
 from lazyblock.graph.node import Node
-from lazyblock.graph.ops import CATEGORY, Category, Op
-from lazyblock.shapes import contiguous_strides, size_of
+from lazyblock.graph.ops import CATEGORY, Category, Op, scan_identity
+from lazyblock.shapes import cdiv, contiguous_strides, size_of
 from lazyblock.target import Target
 from lazyblock.tiler.builder import Builder
 from lazyblock.tiler.ir import Value
 from lazyblock.tiler.lower.elementwise import lower_elementwise
 from lazyblock.tiler.lower.figures import count_bytes, count_flops, name_kernel
+from lazyblock.tiler.lower.look_back import LookBack, workspace_bytes
 from lazyblock.tiler.lower.online import (
     continue_online,
     find_online_sums,
@@ -47,6 +48,7 @@ from lazyblock.tiler.lower.scan import (
     end_of_scan,
     fill_before,
     is_reverse,
+    last_of_scan,
     scan_tile,
     start_of_scan,
 )
@@ -94,7 +96,9 @@ class _GroupLowering(Tile):
         self.accesses = self._find_accesses()
         reads = [a for a in self.accesses.values()]
         outputs = [self._output_access(node) for node in group.stored]
-        self.dimensions = merge_axes(self.space, [*reads, *outputs])
+        self.cut = next((root for root in group.roots if _is_cut_scan(root)), None)
+        axis = self.cut.attrs.axis if self.cut else None  # type: ignore[union-attr]
+        self.dimensions = merge_axes(self.space, [*reads, *outputs], axis)
         self.accesses = share_origins(self.accesses, self.dimensions)
         reads = [a for a in self.accesses.values()]
         reductions = [root for root in group.roots if isinstance(root.attrs, ReduceAttrs)]
@@ -117,8 +121,10 @@ class _GroupLowering(Tile):
         is_small = max(reach, size_of(extents)) < _SMALL_INDEX
         name = name_kernel(group, self._is_boundary)
         builder = Builder(name, self.schedule.num_warps, num_ctas=self.schedule.num_ctas)
+        builder.program.max_registers = self.schedule.max_registers
         builder.program.noalias = builder.program.writes_once = True
         super().__init__(builder, self.dimensions, self.schedule, int32 if is_small else int64)
+        self.is_reverse = self.cut is not None and is_reverse(self.cut)
         self.memo: Memo = {}
         self.pieces: list[dict[Read, Value]] = [{} for _ in range(self.schedule.pieces)]
 
@@ -263,6 +269,8 @@ class _GroupLowering(Tile):
                 self.memo[root, at] = start_from_zero(self.b, root.attrs.kind, total)
             elif isinstance(root.attrs, ScanAttrs):
                 value, start = self._scan_tile(root), self._start_of_rows(root)
+                if root is self.cut:
+                    start = self._before_tile(root, value)
                 if start is not None:
                     value = continue_scan(self.b, root, *self._align([start, value]))
                 self.memo[root, at] = value
@@ -289,7 +297,7 @@ class _GroupLowering(Tile):
         full = value
         for position, dimension in enumerate(self.dimensions):
             here = self.positions[position]
-            if dimension.is_reduced and here.index.shape:
+            if (dimension.is_reduced or dimension.is_cut) and here.index.shape:
                 full = self._align([full, here.index])[0]
                 mask = self._and(mask, here.mask)
         return full, None if mask is None else self.b.broadcast_to(mask, full.shape)
@@ -311,7 +319,8 @@ class _GroupLowering(Tile):
     def _scanned_axis(self) -> int | None:
         """The axis of the block that scans run along; None if the grid or a loop walks it."""
         axes = enumerate(self.schedule.order)
-        return next((a for a, position in axes if self.dimensions[position].is_reduced), None)
+        walked = (a for a, p in axes if self.dimensions[p].is_reduced or self.dimensions[p].is_cut)
+        return next(walked, None)
 
     def _scan_tile(self, root: Node) -> Value:
         value, axis = self._masked_operand(root), self._scanned_axis()
@@ -322,6 +331,37 @@ class _GroupLowering(Tile):
         """What the rows of a scan start from, if it says so."""
         starts = list(operand_maps(root, self.group.maps[root], self.space.shape))[1:]
         return self._value(*starts[0]) if starts else None
+
+    def _before_tile(self, root: Node, scanned: Value) -> Value:
+        """What comes before a tile of a row that is cut among programs."""
+        assert isinstance(root.attrs, ScanAttrs)
+        b, element = self.b, scanned.type.scalar
+        (position,) = (p for p, d in enumerate(self.dimensions) if d.is_cut)
+        row, num_rows = self._number_rows(position)
+        num_tiles = cdiv(self.dimensions[position].extent, self.schedule.blocks[position])
+        words = self._workspace(workspace_bytes(num_rows, num_tiles, element))
+        look_back = LookBack(
+            b,
+            words,
+            b.cast(self._launch_number(), int64),
+            b.cast(self.tile_numbers[position], int32),
+            row,
+            b.cast(self._num_tiles(position), int32),
+            b.cast(self._size("num_rows", "num_rows", num_rows), int32),
+            lambda left, right: continue_scan(b, root, left, right),
+            scan_identity(root.attrs.kind, root.dtype),
+        )
+        return look_back.before(last_of_scan(b, root, scanned))
+
+    def _number_rows(self, position: int) -> tuple[Value, int]:
+        """The program's row across all dimensions but one, as i32, and how many there are."""
+        b, row, count = self.b, self.b.constant(0, int32), 1
+        for other, number in sorted(self.tile_numbers.items()):
+            if other != position:
+                extent = b.cast(self._extent(other), int32)
+                row = b.add(b.mul(row, extent), b.cast(number, int32))
+                count *= self.dimensions[other].extent
+        return row, count
 
     def _scans_below(self, roots: Iterable[Node]) -> list[Node]:
         """Scans that `roots` need in every tile, themselves included; operands first."""
@@ -538,6 +578,10 @@ class _GroupLowering(Tile):
         block = self.schedule.blocks[position]
         last = (self.dimensions[position].extent - 1) // block * block
         return self.b.sub(self._size(("last", position), f"last{position}", last), index)
+
+
+def _is_cut_scan(node: Node) -> bool:
+    return isinstance(node.attrs, ScanAttrs) and node.attrs.is_cut
 
 
 def _is_scan(node: Node) -> bool:

@@ -60,3 +60,9 @@ def end_of_scan(b: Builder, node: Node, scanned: Value, axis: int) -> Value:
     zero = scan_identity(ReduceKind.SUM, node.dtype)
     alone = b.select(b.broadcast_to(is_last, scanned.shape), scanned, zero)
     return b.reduce_with("or" if scanned.type.element == int1 else "add", alone, axis)
+
+
+def last_of_scan(b: Builder, node: Node, scanned: Value) -> Value:
+    """The same of a block of one axis, by a reduction that keeps the order of elements."""
+    place = 0 if is_reverse(node) else 1
+    return b.reduce([scanned], 0, lambda *pair: [pair[place]])[0]

@@ -17,9 +17,16 @@ from lazyblock.shapes import cdiv, size_of
 from lazyblock.tiler.builder import Builder
 from lazyblock.tiler.ir import Value
 from lazyblock.tiler.lower.walk import Access, Dimension
-from lazyblock.tiler.lowered import Argument, ArrayArgument, ConstantArgument, SizeArgument
+from lazyblock.tiler.lowered import (
+    Argument,
+    ArrayArgument,
+    ConstantArgument,
+    LaunchNumberArgument,
+    SizeArgument,
+    WorkspaceArgument,
+)
 from lazyblock.tiler.schedule import TileSchedule
-from lazyblock.tiler.types import PointerType, ScalarType, from_numpy, int1, int8
+from lazyblock.tiler.types import PointerType, ScalarType, from_numpy, int1, int8, int64, uint32
 
 
 @dataclass(frozen=True)
@@ -47,6 +54,8 @@ class Tile:
         self.arguments: list[Argument] = []
         self.parameters: dict[object, Value] = {}
         self.positions: dict[int, _Position] = {}
+        self.tile_numbers: dict[int, Value] = {}  # along the kept dimensions
+        self.is_reverse = False  # of the scan along the cut dimension
 
     # --- where it stands ---
 
@@ -63,11 +72,18 @@ class Tile:
         for number, position in enumerate(reversed(kept)):
             tile = rest
             if number < len(kept) - 1:
-                count = self._size(("tiles", position), f"tiles{position}", tiles[position])
+                count = self._num_tiles(position)
                 tile, rest = self.b.rem(rest, count), self.b.div(rest, count)
+            self.tile_numbers[position] = tile
+            if self.dimensions[position].is_cut and self.is_reverse:
+                tile = self.b.sub(self._num_tiles(position), self.b.add(tile, 1))
             block = self.schedule.blocks[position]
             self._place_block(position, self.b.mul(tile, block) if block > 1 else tile)
         return size_of(list(tiles.values()))
+
+    def _num_tiles(self, position: int) -> Value:
+        count = cdiv(self.dimensions[position].extent, self.schedule.blocks[position])
+        return self._size(("tiles", position), f"tiles{position}", count)
 
     def _place_piece(self, position: int, number: int) -> None:
         """Set the indices along a dimension to those of a block at a known place."""
@@ -129,6 +145,15 @@ class Tile:
             self.parameters[key] = self.b.parameter(name, PointerType(scalar), divisibility)
             self.arguments.append(ArrayArgument(access.base, access.offset, is_written))
         return self.parameters[key]
+
+    def _workspace(self, nbytes: int) -> Value:
+        """Address of 64-bit words that only this kernel uses."""
+        self.arguments.append(WorkspaceArgument(nbytes))
+        return self.b.parameter("words_ptr", PointerType(int64), 16)
+
+    def _launch_number(self) -> Value:
+        self.arguments.append(LaunchNumberArgument())
+        return self.b.parameter("launch", uint32)
 
     def _constant(self, node: Node) -> Value:
         key = ("constant", node)

@@ -44,20 +44,26 @@ class Access:
 
 @dataclass(frozen=True)
 class Dimension:
-    """One or several merged axes (of the iteration space, outermost first)."""
+    """One or several merged axes (of the iteration space, outermost first).
+
+    is_cut: a scan runs along it, from program to program.
+    """
 
     axes: tuple[int, ...]
     extent: int
     is_reduced: bool
+    is_cut: bool = False
 
 
-def merge_axes(space: IterationSpace, accesses: Sequence[Access]) -> tuple[Dimension, ...]:
-    """Dimensions of `space`, outermost first."""
+def merge_axes(
+    space: IterationSpace, accesses: Sequence[Access], cut_axis: int | None = None
+) -> tuple[Dimension, ...]:
+    """Dimensions of `space`, outermost first; `cut_axis`: of a scan whose rows are cut."""
     dimensions: list[Dimension] = []
     for axis, extent in enumerate(space.shape):
         if extent == 1:
             continue
-        dimension = Dimension((axis,), extent, axis in space.reduced)
+        dimension = Dimension((axis,), extent, axis in space.reduced, axis == cut_axis)
         if dimensions and _can_merge(dimensions[-1], dimension, accesses):
             before = dimensions.pop()
             extent = before.extent * extent
@@ -67,7 +73,9 @@ def merge_axes(space: IterationSpace, accesses: Sequence[Access]) -> tuple[Dimen
 
 
 def _can_merge(outer: Dimension, inner: Dimension, accesses: Sequence[Access]) -> bool:
-    return outer.is_reduced == inner.is_reduced and all(
+    if outer.is_cut or inner.is_cut or outer.is_reduced != inner.is_reduced:
+        return False
+    return all(
         access.strides[outer.axes[-1]] == access.strides[inner.axes[0]] * inner.extent
         for access in accesses
     )
