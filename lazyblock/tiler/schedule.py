@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lazyblock.shapes import next_power_of_2, size_of
+from lazyblock.shapes import cdiv, next_power_of_2, size_of
 from lazyblock.target import Target
 from lazyblock.tiler.lower.walk import Access, Dimension
 from lazyblock.tiler.row_cut import Row, RowCut, cut_row
@@ -29,8 +29,10 @@ _REPEATED_COLUMNS = 128  # of a GPU tile of several rows that read the same row
 _GPU_SCANNED_COLUMNS = 512
 _ONLINE_TILE, _ONLINE_TILES, _ONLINE_WARPS = 1024, 4, 16  # 8 numbers a thread
 _GPU_SCAN_TILE = 2048  # of a long row: small, so that many programs share a unit
-_CUT_SCAN_TILE, _CUT_SCAN_WARPS = 8192, 16  # of a row that programs scan together
-_CUT_SCAN_REGISTERS = 40  # so that three CTAs run at once
+_CUT_SCAN_TILE, _CUT_SCAN_WARPS = 4096, 8  # of a row that programs scan together
+_CUT_SCAN_REGISTERS = {4: 40, 8: 80}  # by bytes of an element: many CTAs beat a few spills
+_CUT_SCAN_CTAS = 3  # of a multiprocessor, that tiles are ahead
+_LONG_SCAN = 4  # times as many tiles as those: then none should wait
 _CPU_TILE = 4096  # elements of a map: large against the cost of starting a program instance
 _CPU_SMALL_TILE = 64  # for arrays smaller than that
 
@@ -42,6 +44,8 @@ class TileSchedule:
     order: tile dimensions as axes of the block, the one that vectors run along last. unroll: tiles
     that one iteration of a loop that accumulates takes. pieces: blocks that hold a row together, if
     more than one does; nothing loops then. max_registers: of a thread (0: as many as it takes).
+    ahead: of a scan whose rows are cut, how many tiles before a program scans one another takes its
+    total (0: the same does both).
     """
 
     blocks: tuple[int, ...]
@@ -51,6 +55,7 @@ class TileSchedule:
     unroll: int = 1
     pieces: int = 1
     max_registers: int = 0
+    ahead: int = 0
 
 
 @dataclass(frozen=True)
@@ -76,7 +81,7 @@ def default_schedule(
 ) -> TileSchedule:
     """A sound schedule without measuring anything."""
     if any(d.is_cut for d in dimensions):
-        return _schedule_cut_scan(dimensions)
+        return _schedule_cut_scan(dimensions, accesses, target)
     outer = _find_outer(dimensions, accesses) if target.is_gpu and not work.has_scan else None
     if outer:
         return _schedule_outer(*outer, dimensions, work.accumulated_bytes, target)
@@ -85,11 +90,22 @@ def default_schedule(
     return _schedule_map(dimensions, accesses, target)
 
 
-def _schedule_cut_scan(dimensions: Sequence[Dimension]) -> TileSchedule:
+def _schedule_cut_scan(
+    dimensions: Sequence[Dimension], accesses: Sequence[Access], target: Target
+) -> TileSchedule:
     """A tile of one row; programs pass on what comes before."""
     blocks = tuple(_CUT_SCAN_TILE if d.is_cut else 1 for d in dimensions)
     order = tuple(p for p, d in enumerate(dimensions) if d.is_cut)
-    return TileSchedule(blocks, order, _CUT_SCAN_WARPS, max_registers=_CUT_SCAN_REGISTERS)
+    tiles = size_of([cdiv(d.extent, n) for d, n in zip(dimensions, blocks, strict=True)])
+    ahead = _CUT_SCAN_CTAS * target.num_units
+    widest = max((a.base.dtype.itemsize for a in accesses), default=4)
+    return TileSchedule(
+        blocks,
+        order,
+        _CUT_SCAN_WARPS,
+        max_registers=_CUT_SCAN_REGISTERS[max(widest, 4)],
+        ahead=ahead if tiles > _LONG_SCAN * ahead else 0,
+    )
 
 
 def _contiguity(position: int, dimensions: Sequence[Dimension], accesses: Sequence[Access]) -> int:

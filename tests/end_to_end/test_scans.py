@@ -1,14 +1,21 @@
 """Scans through every stage: values of NumPy on the CPU and on an emulated GPU, few kernels."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 import lazyblock as lb
+from lazyblock import pipeline
 from lazyblock.graph.passes import split_scans
+from lazyblock.recently_used import RecentlyUsed
+from lazyblock.tiler import schedule
+from lazyblock.tiler.lower import look_back
 from tests.helpers.arrays import assert_equal_values, assert_kernel_count
 
 EMULATED = "emulated:sm_90a"
 DEVICES = ["cpu", EMULATED]
+GPUS = [EMULATED, pytest.param("cuda", marks=pytest.mark.gpu)]
 SHAPES = [((0,), 0), ((1,), 0), ((37,), 0), ((257,), 0), ((5, 63), 1), ((5, 63), 0), ((9, 1), 0)]
 SHAPES += [((2, 17, 3), 1), ((0, 4), 1), ((4, 0), 1), ((3, 129), 1), ((131, 33), 0)]
 
@@ -123,8 +130,72 @@ def cut_into_pieces(monkeypatch):
 def test_long_rows_are_scanned_in_pieces(size, device, cut_into_pieces):
     x = whole_numbers(size)
     y = lb.asarray(x, device=device).cumsum()
-    assert_kernel_count(y, 3)
+    assert_kernel_count(y, 3 if device == "cpu" else 1)
     assert_equal_values(y.numpy(), np.cumsum(x))
+
+
+@pytest.fixture(params=[0, 1, 5])
+def short_tiles(request, monkeypatch, cut_into_pieces):
+    """Tiles of 128 elements in groups of 3; totals are taken 0, 1 or 5 tiles ahead."""
+    make = schedule._schedule_cut_scan
+    monkeypatch.setattr(pipeline, "_plans", RecentlyUsed(64))
+    monkeypatch.setattr(look_back, "GROUP", 3)
+    monkeypatch.setattr(schedule, "_CUT_SCAN_TILE", 128)
+    monkeypatch.setattr(schedule, "_CUT_SCAN_WARPS", 1)
+    monkeypatch.setattr(
+        schedule,
+        "_schedule_cut_scan",
+        lambda *arguments: dataclasses.replace(make(*arguments), ahead=request.param),
+    )
+
+
+SCANS = {
+    "sum": lambda xp, x: xp.cumsum(x, axis=-1),
+    "from the end": lambda xp, x: xp.cumsum(x[..., ::-1], axis=-1)[..., ::-1],
+    "product": lambda xp, x: xp.cumprod(xp.where(x > 9, -1, 1) * 1.0, axis=-1),
+    "with work around": lambda xp, x: xp.exp(-abs(xp.cumsum(x * 2 + 1, axis=-1))) + x,
+    "maximum": lambda xp, x: xp.maximum.accumulate(x, axis=-1),
+}
+
+
+@pytest.mark.parametrize("device", GPUS)
+@pytest.mark.parametrize("shape", [(1100,), (2, 1281), (2, 1, 1537)])
+@pytest.mark.parametrize("name", SCANS)
+def test_programs_pass_on_what_comes_before(name, shape, device, short_tiles):
+    x = whole_numbers(shape)
+    y = SCANS[name](np if name == "maximum" else lb, lb.asarray(x, device=device))
+    assert_kernel_count(y, 1)
+    expected = SCANS[name](np, x.astype(np.float64)).astype(np.float32)
+    np.testing.assert_allclose(y.numpy(), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("device", GPUS)
+@pytest.mark.parametrize(
+    "dtype", ["bool", "int8", "int32", "int64", "uint64", "float16", "float64"]
+)
+def test_totals_of_all_types_are_passed_on(dtype, device, short_tiles):
+    x = (whole_numbers(1300) % 3).astype(dtype)
+    assert_equal_values(np.cumsum(lb.asarray(x, device=device)).numpy(), np.cumsum(x))
+
+
+@pytest.mark.parametrize("device", GPUS)
+def test_launches_do_not_mistake_each_others_totals(device, short_tiles):
+    f = lb.compile(lambda x: lb.cumsum(x))
+    rng = np.random.default_rng(5)
+    for _ in range(4):
+        x = rng.integers(-9, 9, 1500).astype(np.float32)
+        assert_equal_values(f(lb.asarray(x, device=device)).numpy(), np.cumsum(x))
+
+
+@pytest.mark.parametrize("device", GPUS)
+def test_a_scan_of_cut_rows_meets_no_other_walk(device, short_tiles):
+    x = whole_numbers((2, 1300))
+    y = lb.asarray(x, device=device)
+    total, twice, turned = y.sum(1), y.cumsum(1).cumsum(1), np.flip(np.flip(y, 1).cumsum(1), 1)
+    lb.eval(total, twice, turned)
+    assert_equal_values(total.numpy(), x.sum(1))
+    assert_equal_values(twice.numpy(), x.cumsum(1).cumsum(1))
+    assert_equal_values(turned.numpy(), np.flip(np.flip(x, 1).cumsum(1), 1))
 
 
 def test_numbers_of_the_plan_and_of_the_caller_stay_apart(cut_into_pieces):

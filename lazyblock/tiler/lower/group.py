@@ -14,7 +14,7 @@ not depend on the reduced dimensions is computed before their loops.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 
 from lazyblock.fusion.plan import FusionGroup
 from lazyblock.fusion.reads import is_per_row, operand_maps, walk_reads
@@ -124,6 +124,7 @@ class _GroupLowering(Tile):
         builder.program.max_registers = self.schedule.max_registers
         builder.program.noalias = builder.program.writes_once = True
         super().__init__(builder, self.dimensions, self.schedule, int32 if is_small else int64)
+        self.is_active: Value | None = None  # whether the program has a tile to store
         self.is_reverse = self.cut is not None and is_reverse(self.cut)
         self.memo: Memo = {}
         self.pieces: list[dict[Read, Value]] = [{} for _ in range(self.schedule.pieces)]
@@ -164,7 +165,7 @@ class _GroupLowering(Tile):
     # --- the program ---
 
     def lower(self) -> LoweredKernel:
-        grid = self._place_grid()
+        grid = self._place_grid() if not self.schedule.ahead else self._scan_ahead()
         if self.space.reduced and not self._is_one_tile():
             self._walk_rows()
         else:
@@ -211,9 +212,12 @@ class _GroupLowering(Tile):
         return self.b.cast(value, from_numpy(node.dtype))
 
     def _store(self, nodes: Iterable[Node]) -> None:
+        b = self.b
         for node in nodes:
             access = self._output_access(node)
             pointer, mask = self._address(access, True)
+            if self.is_active is not None:
+                mask = self._and(mask, b.broadcast_to(self.is_active, pointer.shape))
             value = self.memo[node, self.group.maps[node]]
             if len(pointer.shape) < len(
                 value.shape
@@ -332,36 +336,70 @@ class _GroupLowering(Tile):
         starts = list(operand_maps(root, self.group.maps[root], self.space.shape))[1:]
         return self._value(*starts[0]) if starts else None
 
+    def _scan_ahead(self) -> int:
+        """Programs take the total of one tile and scan another, the total of which is long known.
+
+        So none waits; the tile is read again, from a cache. The first programs have no tile to scan
+        and the last ones none to take the total of: they do one again. Gives the grid's extent.
+        """
+        assert self.cut is not None
+        b, count, ahead = self.b, self._count_tiles(), self.schedule.ahead
+        pid = b.cast(b.program_id(0), self.index_type)
+        distance = self._size("ahead", "ahead", ahead)
+        self._place_tiles(b.binary("min", pid, b.sub(self._size("tiles", "tiles", count), 1)))
+        operand, place = self._masked_operand(self.cut), dict(self.tile_numbers)
+        self.memo = {}
+        self._place_tiles(b.binary("max", b.sub(pid, distance), 0))
+        self._value(*self._operand_read(self.cut))  # loads come before anything waits
+        self.is_active = b.compare("ge", pid, distance)
+        self.look_back = self._make_look_back(self.cut)
+        total = self._reduce_in_order(operand)
+        self.look_back.at(*self._place_in_row(place)).publish(total)
+        return count + ahead
+
+    def _reduce_in_order(self, value: Value) -> Value:
+        assert isinstance(self.cut, Node)
+        assert isinstance(self.cut.attrs, ScanAttrs)
+        return self.b.reduce_with(combine_kind(self.cut.attrs.kind, value), value, 0)
+
     def _before_tile(self, root: Node, scanned: Value) -> Value:
         """What comes before a tile of a row that is cut among programs."""
+        if not self.schedule.ahead:
+            self.look_back = self._make_look_back(root)
+        look_back = self.look_back.at(*self._place_in_row(self.tile_numbers))
+        if not self.schedule.ahead:
+            look_back.publish(last_of_scan(self.b, root, scanned))
+        return look_back.before(scanned.type.scalar)
+
+    def _make_look_back(self, root: Node) -> LookBack:
         assert isinstance(root.attrs, ScanAttrs)
-        b, element = self.b, scanned.type.scalar
+        b, element = self.b, from_numpy(root.dtype)
         (position,) = (p for p, d in enumerate(self.dimensions) if d.is_cut)
-        row, num_rows = self._number_rows(position)
         num_tiles = cdiv(self.dimensions[position].extent, self.schedule.blocks[position])
+        num_rows = self._count_tiles() // num_tiles
         words = self._workspace(workspace_bytes(num_rows, num_tiles, element))
-        look_back = LookBack(
+        zero = b.constant(0, int32)
+        return LookBack(
             b,
             words,
             b.cast(self._launch_number(), int64),
-            b.cast(self.tile_numbers[position], int32),
-            row,
+            zero,
+            zero,
             b.cast(self._num_tiles(position), int32),
             b.cast(self._size("num_rows", "num_rows", num_rows), int32),
             lambda left, right: continue_scan(b, root, left, right),
             scan_identity(root.attrs.kind, root.dtype),
         )
-        return look_back.before(last_of_scan(b, root, scanned))
 
-    def _number_rows(self, position: int) -> tuple[Value, int]:
-        """The program's row across all dimensions but one, as i32, and how many there are."""
-        b, row, count = self.b, self.b.constant(0, int32), 1
-        for other, number in sorted(self.tile_numbers.items()):
+    def _place_in_row(self, numbers: Mapping[int, Value]) -> tuple[Value, Value]:
+        """The number of a tile in its row, and that of the row across other dimensions, as i32."""
+        b, row = self.b, self.b.constant(0, int32)
+        (position,) = (p for p, d in enumerate(self.dimensions) if d.is_cut)
+        for other, number in sorted(numbers.items()):
             if other != position:
                 extent = b.cast(self._extent(other), int32)
                 row = b.add(b.mul(row, extent), b.cast(number, int32))
-                count *= self.dimensions[other].extent
-        return row, count
+        return b.cast(numbers[position], int32), row
 
     def _scans_below(self, roots: Iterable[Node]) -> list[Node]:
         """Scans that `roots` need in every tile, themselves included; operands first."""

@@ -14,7 +14,7 @@ look-back, NVR-2016-002.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 from lazyblock.shapes import cdiv
@@ -29,7 +29,7 @@ from lazyblock.tiler.types import (
     uint64,
 )
 
-GROUP = 127  # tiles: with what comes before them they fill a block of a power of two
+GROUP = 255  # tiles: with what comes before them they fill a block of a power of two
 _WORD_BYTES = 8
 
 
@@ -61,16 +61,23 @@ class LookBack:
     combine: Callable[[Value, Value], Value]
     identity: bool | int | float
 
-    def before(self, total: Value) -> Value:
-        """Pass on the total of this tile; get what comes before it, the identity at first."""
-        b = self.b
+    def at(self, tile: Value, row: Value) -> LookBack:
+        """The same for another tile."""
+        return replace(self, tile=tile, row=row)
+
+    def publish(self, total: Value) -> None:
+        """Let others know the total of the tile."""
         self._publish(self._place(self.tile), total)
 
+    def before(self, element: ScalarType) -> Value:
+        """What comes before the tile; the identity at first."""
+        b = self.b
+
         def look() -> list[Value]:
-            return [self._look(total.type.scalar)]
+            return [self._look(element)]
 
         def start() -> list[Value]:
-            return [b.constant(self.identity, total.type.scalar)]
+            return [b.constant(self.identity, element)]
 
         (before,) = b.if_(b.compare("gt", self.tile, 0), look, start)
         return before
@@ -88,9 +95,7 @@ class LookBack:
         has_group = b.splat(b.compare("gt", group, 0), lanes.shape)
         is_before = b.compare("lt", tiles, b.splat(self.tile, lanes.shape))
         is_needed = b.or_(b.and_(is_group, has_group), b.and_(b.not_(is_group), is_before))
-        totals = self._await(places, is_needed, element)
-        totals = b.select(is_needed, totals, b.constant(self.identity, element, lanes.shape))
-        (before,) = b.reduce([totals], 0, lambda left, right: [self.combine(left, right)])
+        before = self._await(places, is_needed, element)
         is_first = b.compare("eq", b.rem(self.tile, GROUP), 0)
 
         def pass_on() -> list[Value]:
@@ -129,24 +134,33 @@ class LookBack:
             self.b.store(pointer, self.b.or_(tag, part), sem="relaxed", scope="gpu")
 
     def _await(self, place: Value, mask: Value, element: ScalarType) -> Value:
-        """The totals at these places, when all that `mask` asks for are there."""
+        """All totals at these places in one, when all that `mask` asks for are there."""
         b, pointers = self.b, self._pointers(place, element)
+        identities = b.constant(self.identity, element, place.shape)
+
+        def ask(wanted: Value) -> list[Value]:
+            return [b.load(p, wanted, sem="relaxed", scope="gpu") for p in pointers]
 
         def missing(words: Sequence[Value]) -> Value:
             found = [b.compare("ne", self._tag(word), self._launch(word)) for word in words]
             return b.and_(reduce(b.or_, found), mask)
 
-        def ask(*words: Value) -> list[Value]:
-            """Again for what is missing only: everybody asks for the same few words."""
-            wanted = missing(words)
-            new = [b.load(p, wanted, sem="relaxed", scope="gpu") for p in pointers]
-            return [b.select(wanted, *pair) for pair in zip(new, words, strict=True)]
+        def sum_up(words: list[Value]) -> list[Value]:
+            """The words, whether some are missing, and their total."""
+            totals = b.select(mask, _from_words(b, words, element), identities)
+            return [*words, *b.reduce([missing(words), totals], 0, self._join)]
 
-        def is_missing(*words: Value) -> Value:
-            return b.reduce_with("or", missing(words), 0)
+        def ask_again(*carried: Value) -> list[Value]:
+            words = carried[: len(pointers)]
+            wanted = missing(words)  # only: everybody asks for the same few words
+            pairs = zip(ask(wanted), words, strict=True)
+            return sum_up([b.select(wanted, *pair) for pair in pairs])
 
-        nothing = [b.constant(0, int64, place.shape) for _ in pointers]
-        return _from_words(b, b.while_(nothing, is_missing, ask), element)
+        *_, total = b.while_(sum_up(ask(mask)), lambda *carried: carried[-2], ask_again)
+        return total
+
+    def _join(self, is_missing: Value, total: Value, *others: Value) -> list[Value]:
+        return [self.b.or_(is_missing, others[0]), self.combine(total, others[1])]
 
     def _tag(self, word: Value) -> Value:
         return self.b.shr(self.b.bitcast(word, uint64), 32)

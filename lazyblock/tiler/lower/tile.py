@@ -64,11 +64,21 @@ class Tile:
 
     def _place_grid(self) -> int:
         """Cut the linear program id into one tile number per kept dimension, the last fastest."""
-        kept = [p for p, d in enumerate(self.dimensions) if not d.is_reduced]
-        tiles = {p: cdiv(self.dimensions[p].extent, self.schedule.blocks[p]) for p in kept}
-        if not kept:
-            return 1
-        rest = self.b.cast(self.b.program_id(0), self.index_type)
+        if self._kept():
+            self._place_tiles(self.b.cast(self.b.program_id(0), self.index_type))
+        return self._count_tiles()
+
+    def _kept(self) -> list[int]:
+        return [p for p, d in enumerate(self.dimensions) if not d.is_reduced]
+
+    def _count_tiles(self) -> int:
+        """How many tiles cover the kept dimensions."""
+        blocks = self.schedule.blocks
+        return size_of([cdiv(self.dimensions[p].extent, blocks[p]) for p in self._kept()])
+
+    def _place_tiles(self, rest: Value) -> None:
+        """Go to a tile by its number."""
+        kept = self._kept()
         for number, position in enumerate(reversed(kept)):
             tile = rest
             if number < len(kept) - 1:
@@ -79,7 +89,6 @@ class Tile:
                 tile = self.b.sub(self._num_tiles(position), self.b.add(tile, 1))
             block = self.schedule.blocks[position]
             self._place_block(position, self.b.mul(tile, block) if block > 1 else tile)
-        return size_of(list(tiles.values()))
 
     def _num_tiles(self, position: int) -> Value:
         count = cdiv(self.dimensions[position].extent, self.schedule.blocks[position])
