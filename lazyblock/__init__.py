@@ -3,7 +3,7 @@
 Public names only; `docs/` tells about them.
 """
 
-from lazyblock import config, errors, events
+from lazyblock import config, errors, events, language, runtime, testing, tools
 from lazyblock.dtypes import (
     bfloat16,
     bool_,
@@ -21,8 +21,16 @@ from lazyblock.dtypes import (
 )
 from lazyblock.inspect import start_listeners
 from lazyblock.inspect.dump import dump
+from lazyblock.language.aggregate import aggregate
+from lazyblock.language.autotune import Config, autotune
+from lazyblock.language.constexpr import constexpr_function
+from lazyblock.language.heuristics import heuristics
+from lazyblock.language.jit import JitFunction, jit
+from lazyblock.language.kernel_file import load_kernel
+from lazyblock.runtime import set_allocator
 from lazyblock.shapes import cdiv, next_power_of_2
 from lazyblock.tracer.array import Array
+from lazyblock.tracer.calls import call, empty_spec
 from lazyblock.tracer.compiled import compile
 from lazyblock.tracer.creation import (
     arange,
@@ -192,12 +200,15 @@ start_listeners()
 
 __all__ = [
     "Array",
+    "Config",
+    "JitFunction",
     "__version__",
     "abs",
     "absolute",
     "acos",
     "acosh",
     "add",
+    "aggregate",
     "all",
     "any",
     "arange",
@@ -218,6 +229,7 @@ __all__ = [
     "atan",
     "atan2",
     "atanh",
+    "autotune",
     "bfloat16",
     "bitwise_and",
     "bitwise_invert",
@@ -230,6 +242,7 @@ __all__ = [
     "bool_",
     "broadcast_arrays",
     "broadcast_to",
+    "call",
     "can_cast",
     "cbrt",
     "cdiv",
@@ -237,6 +250,7 @@ __all__ = [
     "clip",
     "compile",
     "config",
+    "constexpr_function",
     "copy",
     "copysign",
     "cos",
@@ -254,6 +268,7 @@ __all__ = [
     "e",
     "empty",
     "empty_like",
+    "empty_spec",
     "equal",
     "erf",
     "erfc",
@@ -282,6 +297,7 @@ __all__ = [
     "greater",
     "greater_equal",
     "heaviside",
+    "heuristics",
     "hypot",
     "inf",
     "int8",
@@ -294,11 +310,14 @@ __all__ = [
     "isinf",
     "isnan",
     "isrealobj",
+    "jit",
+    "language",
     "left_shift",
     "less",
     "less_equal",
     "lgamma",
     "linspace",
+    "load_kernel",
     "log",
     "log1p",
     "log2",
@@ -343,6 +362,8 @@ __all__ = [
     "rint",
     "round",
     "rsqrt",
+    "runtime",
+    "set_allocator",
     "shape",
     "sign",
     "signbit",
@@ -358,7 +379,9 @@ __all__ = [
     "swapaxes",
     "tan",
     "tanh",
+    "testing",
     "tgamma",
+    "tools",
     "transpose",
     "true_divide",
     "trunc",

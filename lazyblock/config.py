@@ -41,6 +41,14 @@ class Config(threading.local):
     fuse: bool = _switch(True, "fuse operations; off = one kernel per operation", True)
     num_threads: int = _switch(0, "CPU threads; 0 = all this process may use")
     sanitize: bool = _switch(False, "check every memory access of CPU kernels; slow", True)
+    debug: bool = _switch(False, "check asserts and integer overflow in kernels of @lb.jit", True)
+    interpret: bool = _switch(False, "run the Python bodies of kernels of @lb.jit")
+    dot_precision: str = _switch(
+        "ieee",
+        "how kernels' dots may round float32 operands that do not say it",
+        True,
+        ("ieee", "tf32", "tf32x3", "bf16x3", "bf16x6"),
+    )
     numerics: str = _switch("strict", "'strict' or 'fast'", True, ("strict", "fast"))
 
 
@@ -79,8 +87,8 @@ def _from_environment() -> Config:
 current = _from_environment()
 
 
-_CODE_FIELDS = [entry.name for entry in fields(Config) if entry.metadata["affects_code"]]
-_get_code_values = attrgetter(*_CODE_FIELDS)
+CODE_FIELDS = [entry.name for entry in fields(Config) if entry.metadata["affects_code"]]
+_get_code_values = attrgetter(*CODE_FIELDS)
 
 
 def code_values() -> tuple[Any, ...]:
@@ -91,7 +99,7 @@ def code_values() -> tuple[Any, ...]:
 
 def code_settings() -> str:
     """The same as text, for keys of the disk cache."""
-    pairs = zip(_CODE_FIELDS, code_values(), strict=True)
+    pairs = zip(CODE_FIELDS, code_values(), strict=True)
     return " ".join(f"{name}={value!r}" for name, value in pairs)
 
 

@@ -12,6 +12,7 @@ class LazyBlockError(Exception):
     """Base of all lazyblock errors; `note` and `hint` become further lines of the message."""
 
     def __init__(self, message: str, *, note: str = "", hint: str = "") -> None:
+        self.message, self.note, self.hint = message, note, hint
         lines = [message]
         if note:
             lines.append(f"Note: {note}")
@@ -56,6 +57,18 @@ class CompileError(LazyBlockError):
     """A kernel that could not be compiled; carries stage, kernel name and the dump's path."""
 
 
+class SemanticError(CompileError):
+    """An operation of the block language on operands it has no meaning for.
+
+    Raised where the operation is called, so without a place in the kernel: the front end adds it,
+    and where Python itself runs the kernel the traceback shows it.
+    """
+
+
+class ReplacementError(LazyBlockError, ValueError):
+    """A kernel that cannot take another's place: it takes or computes something else."""
+
+
 class DeviceError(LazyBlockError, RuntimeError):
     """A device that is missing or cannot be used."""
 
@@ -64,8 +77,16 @@ class LaunchError(LazyBlockError, RuntimeError):
     """A kernel that could not be launched or failed while running."""
 
 
+class ArgumentRangeError(LaunchError, OverflowError):
+    """A number that is too large to be an argument."""
+
+
 class SanitizerError(LaunchError):
     """A kernel that did what a GPU leaves undefined: a race, an access out of bounds."""
+
+
+class SanitizerWarning(UserWarning):
+    """A kernel under `config.sanitize` whose result may not be what was meant."""
 
 
 class OutOfResourcesError(LazyBlockError, MemoryError):

@@ -46,7 +46,16 @@ class Evaluation:
     num_kernels: int
 
 
-Event = StageDone | CacheLookup | KernelLaunch | Evaluation
+@dataclass(frozen=True)
+class Specialisation:
+    """A kernel of `@lb.jit` is compiled: for which arguments, and what is new about them."""
+
+    kernel: str
+    arguments: str
+    reason: str
+
+
+Event = StageDone | CacheLookup | KernelLaunch | Evaluation | Specialisation
 Listener = Callable[[Event], None]
 
 listeners: list[Listener] = []  # for `if listeners:` where a call is too much

@@ -26,12 +26,14 @@ import numpy.typing as npt
 
 from lazyblock import config, dtypes, events
 from lazyblock.backend import cache, devices
+from lazyblock.backend.block_kernel import BlockKernel
 from lazyblock.backend.compile import compile_program, toolchain_version
 from lazyblock.backend.executable import ArraySlot, Executable, ScalarSlot, Step
 from lazyblock.backend.kernel import CompiledKernel
-from lazyblock.backend.runtime.device import Buffer, Device, Resources, pack_pointer, pack_scalar
-from lazyblock.errors import DeviceError
-from lazyblock.fusion.plan import FusionPlan
+from lazyblock.backend.runtime.device import Buffer, Device, pack_pointer, pack_scalar
+from lazyblock.dtypes import DType
+from lazyblock.errors import DeviceError, ReplacementError
+from lazyblock.fusion.plan import FusionGroup, FusionPlan
 from lazyblock.fusion.planner import plan_fusion
 from lazyblock.fusion.printer import explain_plan, print_plan
 from lazyblock.fusion.storage import find_storage
@@ -41,18 +43,24 @@ from lazyblock.graph.fingerprint import fingerprint
 from lazyblock.graph.node import Node, make_input
 from lazyblock.graph.ops import Op
 from lazyblock.graph.passes import GRAPH_PASSES
+from lazyblock.graph.passes.drop_copies import drop_copies
 from lazyblock.graph.passes.split_reductions import split_reductions
 from lazyblock.graph.passes.split_scans import split_scans
 from lazyblock.graph.printer import print_graph
 from lazyblock.graph.rewrite import replace_nodes
 from lazyblock.graph.verify import verify_graph
-from lazyblock.language.unparse import unparse
+from lazyblock.kernels import Kernel, describe_kernel
+from lazyblock.language.kernel_file import KernelFile
 from lazyblock.recently_used import RecentlyUsed
+from lazyblock.replacement import replace_kernel
 from lazyblock.source import SourceLine, user_line
 from lazyblock.target import Target
 from lazyblock.tiler import types as block_types
+from lazyblock.tiler.call import ArrayNumber
 from lazyblock.tiler.ir import Program, walk
+from lazyblock.tiler.lower.call import is_call, lower_call
 from lazyblock.tiler.lower.group import lower_group
+from lazyblock.tiler.lower.tail import join_tails
 from lazyblock.tiler.lowered import (
     ArrayArgument,
     ConstantArgument,
@@ -113,49 +121,6 @@ _MOST_PLANS = 4096
 _plans: RecentlyUsed[Hashable, _Plan] = RecentlyUsed(_MOST_PLANS)
 
 
-@dataclass(frozen=True)
-class Kernel:
-    """One kernel of an expression, for reading.
-
-    name; source (block-language text); ir (block IR); llvm; ptx or asm; grid; stats (nbytes and
-    flops per launch, threads; registers, spills and warnings where known); log (what the driver's
-    compiler said).
-    """
-
-    name: str
-    grid: tuple[int, int, int]
-    stages: dict[str, str]
-    stats: dict[str, Any]
-    program: Program
-    log: str = ""
-
-    @property
-    def source(self) -> str:
-        """The kernel in the block language's words."""
-        return unparse(self.program)
-
-    @property
-    def ir(self) -> str:
-        return self.stages["block"]
-
-    @property
-    def llvm(self) -> str:
-        return self.stages.get("llvm", "")
-
-    @property
-    def ptx(self) -> str:
-        """PTX text; "" for a CPU kernel."""
-        return self.stages.get("ptx", "")
-
-    @property
-    def asm(self) -> str:
-        """Assembly of a CPU kernel, PTX of a GPU kernel."""
-        return self.stages.get("asm") or self.ptx
-
-    def __repr__(self) -> str:
-        return f"Kernel({self.name!r}, grid={self.grid})"
-
-
 class _Result(NamedTuple):
     """An output: which of `Executable.results` holds it, and how."""
 
@@ -202,28 +167,25 @@ class _Plan:
         names = names | layouts | lines | tools
         return self.executable.make_function("nodes", leaves, make_results, names)
 
+    def with_kernel(self, number: int, kernel: KernelFile) -> _Plan:
+        """The plan with one kernel replaced. Raises: ReplacementError, CompileError."""
+        if not 0 <= number < len(self.lowered):
+            raise ReplacementError(f"There is no kernel {number} among {len(self.lowered)}.")
+        steps, lowered = list(self.executable.steps), list(self.lowered)
+        like = lowered[number].program
+        built = kernel.build(like.parameters, like.noalias)
+        block = load_block_program(built, self.executable.device)
+        found = replace_kernel(lowered[number], steps[number], block, kernel.grid)
+        lowered[number], steps[number] = found
+        executable = replace(self.executable, steps=tuple(steps))
+        return replace(self, lowered=tuple(lowered), executable=executable)
+
     @property
     def kernels(self) -> tuple[Kernel, ...]:
         return tuple(
-            _describe(low, step)
+            describe_kernel(low, step)
             for low, step in zip(self.lowered, self.executable.steps, strict=True)
         )
-
-
-def _describe(lowered: LoweredKernel, step: Step) -> Kernel:
-    resources: Resources = step.loaded.resources
-    stats = {
-        "nbytes": lowered.nbytes,
-        "flops": lowered.flops,
-        "num_threads": step.kernel.num_threads,
-        "num_ctas": step.kernel.num_ctas,
-        "registers": resources.registers,
-        "spill_bytes": resources.spill_bytes,
-        "shared_bytes": resources.shared_bytes,
-        "warnings": step.loaded.warnings,
-    }
-    log = step.loaded.log
-    return Kernel(step.kernel.name, step.grid, step.kernel.stages, stats, lowered.program, log)
 
 
 # --- host data ---
@@ -254,7 +216,9 @@ def alias_numpy(array: NDArray) -> Node:
     """An array over the same host memory, strides included; CPU only."""
     dtype = dtypes.as_dtype(array.dtype)
     strides = tuple(stride // dtype.itemsize for stride in array.strides)
-    return build.input_array(devices.alias_host(array), array.shape, dtype, strides)
+    buffer = devices.alias_host(array)
+    offset = (array.ctypes.data - buffer.pointer) // dtype.itemsize
+    return build.input_array(buffer, array.shape, dtype, strides, offset)
 
 
 def to_numpy(node: Node) -> NDArray:
@@ -264,6 +228,37 @@ def to_numpy(node: Node) -> NDArray:
     buffer: Any = attrs.storage
     device: Device = buffer.device
     return device.to_host(buffer, attrs.offset, attrs.dtype, attrs.shape, attrs.strides)
+
+
+def get_device(name: str | None) -> Device:
+    """The device called `name`; None for the default. Raises: DeviceError."""
+    return devices.get_device(name)
+
+
+def expose_host(array: NDArray) -> Buffer:
+    """Make the CPU device know a NumPy array's memory for as long as the result lives."""
+    return devices.alias_host(array)
+
+
+def read_record(key: str) -> dict[str, Any] | None:
+    """Facts kept on disk by `write_record`; None when there are none."""
+    return cache.read_record(key)
+
+
+def write_record(key: str, record: dict[str, Any]) -> None:
+    """Keep facts (plain JSON) in the disk cache."""
+    cache.write_record(key, record)
+
+
+def number_array(number: int, dtype: DType) -> ArrayNumber:
+    """What stands for an array among the arguments of a recorded kernel."""
+    return ArrayNumber(number, dtype)
+
+
+def owns_memory(node: Node) -> bool:
+    """Whether an INPUT's memory is lazyblock's own, for it to overwrite."""
+    attrs = node.attrs
+    return isinstance(attrs, InputAttrs) and not getattr(attrs.storage, "is_foreign", False)
 
 
 # --- evaluation ---
@@ -339,19 +334,31 @@ class Frozen:
             else:
                 texts.append(f"leaf{n}")
                 captured[f"leaf{n}"] = _leaf_value(leaf)
-        self._compute = self._plan.make_function(texts, captured)
+        self._leaves = texts, captured
         # what a call may give: results of the plan, its inputs, captured arrays
         self._captured = [n for n in outputs if n.op is Op.INPUT and n not in position]
         number = {node: n for n, node in enumerate([*computed, *inputs, *self._captured])}
         self._outputs = [number[node] for node in outputs]
-        gives_results = self._outputs == list(range(len(computed)))
-        self.run = self._compute if gives_results else self._run_and_pick
+        self._gives_results = self._outputs == list(range(len(computed)))
+        self._compile_calls()
         place = self._plan.executable.device.name
         self.devices = [device_of(n) if n.op is Op.INPUT else place for n in outputs]
+
+    def _compile_calls(self) -> None:
+        self._compute = self._plan.make_function(*self._leaves)
+        self.run = self._compute if self._gives_results else self._run_and_pick
 
     def _run_and_pick(self, inputs: Sequence[Node]) -> list[Node]:
         known = [*self._compute(inputs), *inputs, *self._captured]
         return [known[n] for n in self._outputs]
+
+    def replace(self, number: int, kernel: KernelFile) -> None:
+        """Launch `kernel` instead of kernel `number` from now on.
+
+        Raises: ReplacementError when it computes something else, CompileError.
+        """
+        self._plan = self._plan.with_kernel(number, kernel)
+        self._compile_calls()
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -408,8 +415,16 @@ def compile_for(
     """Plan, lower and compile for a target that need not be on this machine."""
     fusion = plan_fusion(_simplify(outputs, target))
     stored = frozenset(node for group in fusion.groups for node in group.stored)
-    lowered = tuple(_tidy(lower_group(group, stored, target)) for group in fusion.groups)
+    kernels = [(group, _lower(group, stored, target)) for group in fusion.groups]
+    if target.is_gpu:
+        kernels = join_tails(kernels)
+    fusion = replace(fusion, groups=tuple(group for group, _ in kernels))
+    lowered = tuple(_tidy(low) for _, low in kernels)
     return fusion, lowered, tuple(_compile(low.program, target) for low in lowered)
+
+
+def _lower(group: FusionGroup, stored: frozenset[Node], target: Target) -> LoweredKernel:
+    return lower_call(group) if is_call(group) else lower_group(group, stored, target)
 
 
 def _without_data(leaf: Node) -> Node:
@@ -425,8 +440,8 @@ def _simplify(outputs: Sequence[Node], target: Target) -> list[Node]:
         partial(split_scans, num_programs=programs, may_wait=target.is_gpu),
         partial(split_reductions, num_programs=programs),
     )
-    # fold_views again: cut axes are views
-    passes: tuple[GraphPass, ...] = (*GRAPH_PASSES, *splits, *GRAPH_PASSES)
+    # fold_views again: cut axes are views; copies last: what they keep in memory stays as it is
+    passes: tuple[GraphPass, ...] = (*GRAPH_PASSES, *splits, *GRAPH_PASSES, drop_copies)
     for run in passes:
         nodes = run(nodes)
         if config.current.verify:
@@ -450,6 +465,17 @@ def _run_passes(program: Program, passes: Sequence[BlockPass]) -> Program:
 def compile_block_program(program: Program, target: Target) -> CompiledKernel:
     """Compile any block program, through the cache."""
     return _compile(program, target)
+
+
+def load_block_program(program: Program, device: Device) -> BlockKernel:
+    """Simplify a block program, compile it through the cache and load it on a device.
+
+    Raises: CompileError, OutOfResourcesError.
+    """
+    program = _run_passes(program, TIDY_PASSES)
+    kernel = _compile(program, device.target)
+    _report_stages(kernel)
+    return BlockKernel(program, kernel, devices.load(kernel, device), device)
 
 
 def _passes_for(target: Target) -> Sequence[BlockPass]:
@@ -484,6 +510,11 @@ def _report(
     events.emit(events.StageDone(name, "graph", print_graph(outputs)))
     events.emit(events.StageDone(name, "plan", print_plan(fusion)))
     for kernel in compiled:
+        _report_stages(kernel)
+
+
+def _report_stages(kernel: CompiledKernel) -> None:
+    if events.is_observed():
         for stage, text in kernel.stages.items():
             events.emit(events.StageDone(kernel.name, stage, text))
 

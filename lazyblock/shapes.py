@@ -8,6 +8,9 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from lazyblock.errors import AxisError, ShapeError
 
 Shape = tuple[int, ...]
@@ -125,3 +128,15 @@ def reshape_strides(shape: Shape, strides: Strides, new_shape: Shape) -> Strides
             return None
         result.extend(block_old[-1][1] * stride for stride in contiguous_strides(block_new))
     return tuple(result)
+
+
+def strided_view(
+    array: npt.NDArray[Any], shape: Sequence[int], strides: Sequence[int]
+) -> npt.NDArray[Any]:
+    """An array over the memory of `array`, from its first element on; strides count elements.
+
+    Elements may be of types that NumPy's own `as_strided` cannot name.
+    """
+    bits = array.view(f"u{array.itemsize}")
+    steps = [stride * array.itemsize for stride in strides]
+    return np.lib.stride_tricks.as_strided(bits, tuple(shape), steps).view(array.dtype)

@@ -21,6 +21,7 @@ LISTENERS = ["inspect", "interop"]  # nobody imports them
 BLOCK_IR = ["tiler.ir", "tiler.ops", "tiler.types", "tiler.printer"]
 PLAN = ["fusion.plan", "fusion.reads", "fusion.storage"]  # the planner's data, not its search
 BLOCK_TOOLS = ["tiler.builder", "tiler.math", "tiler.verify", "tiler.parser", "tiler.interpret"]
+BLOCK_TOOLS += ["tiler.call", "tiler.interpret_memory"]
 
 MAY_IMPORT = {
     **{module: [] for module in GROUND_FLOOR},
@@ -29,14 +30,21 @@ MAY_IMPORT = {
     "tiler": ["tiler", *PLAN, "graph"],
     "language": ["language", *BLOCK_IR, *BLOCK_TOOLS],
     "language.jit": ["language", *BLOCK_IR, *BLOCK_TOOLS, "pipeline"],
+    "language.autotune": ["language", "pipeline", "testing"],
+    "language.kernel_file": ["language", *BLOCK_IR, *BLOCK_TOOLS, "testing"],
+    "tools": ["tools", "language", "pipeline"],
     "backend": ["backend", *BLOCK_IR, "tiler.analysis"],
-    "backend.runtime.checked": ["backend", *BLOCK_IR, "tiler.parser", "tiler.interpret"],
+    "backend.runtime.checked": ["backend", *BLOCK_IR, *BLOCK_TOOLS],
     "tracer": ["tracer", "graph", "pipeline"],
-    "pipeline": STAGES,
+    "pipeline": [*STAGES, "kernels", "replacement"],
+    "kernels": STAGES,
+    "replacement": [*STAGES, "kernels", "testing"],
     "autotune": [*STAGES, "pipeline"],
+    "testing": ["pipeline"],
+    "runtime": ["pipeline", "testing"],
     "inspect": [*STAGES, *LISTENERS, "pipeline"],
     "interop": [*STAGES, *LISTENERS, "pipeline"],
-    "__init__": [*STAGES, *LISTENERS, "pipeline", "autotune"],
+    "__init__": [*STAGES, *LISTENERS, "pipeline", "autotune", "testing", "runtime", "tools"],
     "__main__": [*STAGES, *LISTENERS, "pipeline", "autotune"],
 }
 

@@ -62,6 +62,17 @@ def find_or_compile(key: str, compile: Callable[[], CompiledKernel]) -> Compiled
     return kernel
 
 
+def read_record(key: str) -> dict[str, Any] | None:
+    """Facts kept on disk by `write_record`; None when there are none."""
+    found = _read(key)
+    return found[0]["record"] if found else None
+
+
+def write_record(key: str, record: dict[str, Any]) -> None:
+    """Keep facts (plain JSON) on disk, among the kernels."""
+    _write(key, {"record": record}, b"")
+
+
 def clear_memory() -> None:
     """Forget the kernels held in memory (the disk keeps them)."""
     _memory.clear()

@@ -10,8 +10,9 @@ from __future__ import annotations
 import itertools
 import os
 import struct
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from lazyblock.backend.kernel import CompiledKernel
@@ -53,6 +54,7 @@ class Step:
     frees: tuple[int, ...]  # arrays not needed after it
     counters: tuple[int, ...] = ()  # positions of slots that take the number of the launch
     workspace: Buffer | None = None  # memory the kernel keeps, which the template points to
+    launches: Iterator[int] = field(default_factory=partial(itertools.count, 1))  # on the workspace
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ class Executable:
             for array, nbytes in step.allocates:
                 names[f"allocate{array}"] = self.device.allocator(nbytes)
             if step.counters:
-                names[f"numbers{number}"] = itertools.count(1)
+                names[f"numbers{number}"] = step.launches
             if step.work:
                 names[f"launch{number}"] = self.device.bind(step.loaded, step.grid, step.work)
                 names[f"pack{number}"] = struct.Struct(f"<{len(step.template) // 8}Q").pack

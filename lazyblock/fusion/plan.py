@@ -33,6 +33,7 @@ class Reason(enum.Enum):
     RESHAPE = "needs its operand in memory, in C order"
     ORDER = "the group runs before an operand is ready"
     SIZE = "the kernel would grow too large"
+    CALL = "is the result of a kernel called as it is"
     UNRELATED = "shares no operand with the group"
     DISABLED = "fusion is switched off"
 

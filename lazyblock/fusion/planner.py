@@ -21,7 +21,8 @@ from lazyblock.fusion.legality import check_placement, placements
 from lazyblock.fusion.plan import FusionGroup, FusionPlan, IterationSpace, Reason, Verdict
 from lazyblock.fusion.reads import operand_maps, walk_reads
 from lazyblock.fusion.storage import find_storage, needed_in_memory
-from lazyblock.graph.attrs import ReduceAttrs, ScanAttrs
+from lazyblock.graph import build
+from lazyblock.graph.attrs import CallAttrs, ReduceAttrs, ScanAttrs
 from lazyblock.graph.index_map import IndexMap, identity
 from lazyblock.graph.node import Node
 from lazyblock.graph.ops import CATEGORY, Category, Op
@@ -42,6 +43,11 @@ class _OpenGroup:
     members: dict[Node, IndexMap] = field(default_factory=dict)
     reads: set[Node] = field(default_factory=set)
     code_size: int = 0
+
+    @property
+    def is_call(self) -> bool:
+        """Whether it is a user's kernel, which nothing joins."""
+        return any(node.op is Op.CALL for node in self.members)
 
     def is_cut_otherwise(self, node: Node) -> bool:
         """Whether a scan of cut rows would meet another scan or reduction in the group."""
@@ -74,6 +80,11 @@ def plan_fusion(outputs: Sequence[Node]) -> FusionPlan:
 def _choose_roots(outputs: Sequence[Node], order: Sequence[Node]) -> set[Node]:
     """Nodes that are computed for their own sake."""
     roots = {node for node in order if CATEGORY[node.op] in _WALKING}
+    for node in order:
+        if node.op is Op.CALL:
+            roots.update(
+                (node, *(operand for operand in node.inputs if operand.op is not Op.INPUT))
+            )
     if not config.current.fuse:
         roots.update(node for node in order if CATEGORY[node.op] is Category.ELEMENTWISE)
     reshapes = [node for node in order if node.op is Op.RESHAPE]
@@ -105,7 +116,7 @@ def _store_repeated(order: Sequence[Node], roots: set[Node]) -> None:
 
 def _reads_of(node: Node, places: set[IndexMap], shape: Shape) -> set[tuple[Node, IndexMap]]:
     """What computing `node` at `places` reads; a reduction reads all of its own space."""
-    if node.op is Op.RESHAPE:
+    if node.op in (Op.RESHAPE, Op.CALL):
         return set()
     if CATEGORY[node.op] is Category.REDUCTION:
         return {(node.inputs[0], identity(len(shape)))}
@@ -142,7 +153,7 @@ def _cuts(order: Sequence[Node], roots: set[Node]) -> set[Node]:
         arrays[node] = frozenset() if node.op is Op.CONSTANT else frozenset((node,))
 
     for node in order:
-        if not node.inputs or node.op is Op.RESHAPE:
+        if not node.inputs or node.op in (Op.RESHAPE, Op.CALL):
             store(node)
             continue
         operands = list(dict.fromkeys(node.inputs))
@@ -170,6 +181,7 @@ class _Search:
         self.groups: list[_OpenGroup] = []
         self.group_of: dict[Node, _OpenGroup] = {}
         self.by_shape: dict[tuple[int, ...], list[_OpenGroup]] = {}
+        self.calls: dict[tuple[object, tuple[Node, ...]], _OpenGroup] = {}
         self.verdicts: list[Verdict] = []
 
     def is_root(self, node: Node) -> bool:
@@ -177,8 +189,25 @@ class _Search:
 
     def run(self) -> None:
         for node in self.order:
-            if node in self.roots:
+            if isinstance(node.attrs, CallAttrs):
+                self._place_call(node, node.attrs)
+            elif node in self.roots:
                 self._place(node)
+
+    def _place_call(self, node: Node, attrs: CallAttrs) -> None:
+        """All results of a call, asked for or not, are one group, which nothing else joins."""
+        key = attrs.call, node.inputs
+        if key in self.calls:
+            return
+        group = _OpenGroup(len(self.groups), own_space(node), reads=set(node.inputs))
+        self.groups.append(group)
+        self.calls[key] = group
+        for result in build.results_of_call(attrs, node.inputs):
+            group.members[result] = identity(result.ndim)
+            self.group_of[result] = group
+        for operand in node.inputs:
+            if self._source_group(operand):
+                self.verdicts.append(Verdict(operand, node, Reason.CALL))
 
     def _place(self, node: Node) -> None:
         space = own_space(node)
@@ -224,6 +253,8 @@ class _Search:
         self, node: Node, own: IterationSpace, group: _OpenGroup, reads: set[Node]
     ) -> Reason:
         space = group.space
+        if group.is_call:
+            return Reason.CALL
         if group.is_cut_otherwise(node):
             return Reason.AXES
         if own.reduced:
@@ -314,7 +345,7 @@ class _Search:
             FusionGroup(
                 group.space,
                 tuple(group.members),
-                tuple(node for node in group.members if node in needed),
+                tuple(node for node in group.members if node in needed or group.is_call),
                 group.members,
             )
             for group in self.groups

@@ -142,6 +142,23 @@ class ScanAttrs:
         return () if self.is_cut else (self.axis,)
 
 
+@dataclass(frozen=True, slots=True)
+class CallAttrs:
+    """Result number `index` of a block kernel. call: which, and with what; opaque to the graph."""
+
+    call: Any
+    results: tuple[tuple[Shape, DType], ...]
+    index: int
+
+    @property
+    def shape(self) -> Shape:
+        return self.results[self.index][0]
+
+    @property
+    def dtype(self) -> DType:
+        return self.results[self.index][1]
+
+
 Attrs = (
     NoAttrs
     | InputAttrs
@@ -152,6 +169,7 @@ Attrs = (
     | CastAttrs
     | ReduceAttrs
     | ScanAttrs
+    | CallAttrs
 )
 
 NO_ATTRS = NoAttrs()

@@ -16,6 +16,7 @@ from lazyblock.errors import ShapeError
 from lazyblock.graph import index_map
 from lazyblock.graph.attrs import (
     NO_ATTRS,
+    CallAttrs,
     CastAttrs,
     ConstantAttrs,
     InputAttrs,
@@ -64,6 +65,31 @@ def iota(size: int, dtype: DType) -> Node:
 def cast(node: Node, dtype: DType) -> Node:
     """Convert to `dtype`; the node itself if it has it."""
     return node if node.dtype == dtype else make_node(Op.CAST, (node,), CastAttrs(dtype))
+
+
+def call(call: Any, operands: Sequence[Node], results: Sequence[tuple[Shape, DType]]) -> list[Node]:
+    """The results of a block kernel, whose operands lie in memory in C order."""
+    inputs = tuple(operand if _is_in_memory(operand) else copy(operand) for operand in operands)
+    return results_of_call(CallAttrs(call, tuple(results), 0), inputs)
+
+
+def results_of_call(attrs: CallAttrs, inputs: tuple[Node, ...]) -> list[Node]:
+    """All results of the call that `attrs` has one of."""
+    numbers = range(len(attrs.results))
+    return [make_node(Op.CALL, inputs, CallAttrs(attrs.call, attrs.results, n)) for n in numbers]
+
+
+def _is_in_memory(node: Node) -> bool:
+    """Whether a node is sure to have memory of its own, at an aligned address, in C order."""
+    attrs = node.attrs
+    if isinstance(attrs, InputAttrs):
+        return attrs.offset == 0 and attrs.strides == contiguous_strides(attrs.shape)
+    return node.op is Op.CALL
+
+
+def copy(node: Node) -> Node:
+    """The same elements: as an output, in memory of their own and in C order."""
+    return make_node(Op.COPY, (node,))
 
 
 def view(node: Node, map: IndexMap, shape: Shape, may_leave: bool = False) -> Node:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from lazyblock import dtypes
 from lazyblock.graph.attrs import (
+    CallAttrs,
     CastAttrs,
     IotaAttrs,
     ReduceAttrs,
@@ -22,7 +23,7 @@ from lazyblock.graph.build import constant_value
 from lazyblock.graph.node import Node
 from lazyblock.graph.ops import Op, ReduceKind
 from lazyblock.graph.traverse import topological
-from lazyblock.shapes import contiguous_strides
+from lazyblock.shapes import contiguous_strides, strided_view
 
 NDArray = npt.NDArray[Any]
 
@@ -57,8 +58,7 @@ def _view(node: Node, operand: NDArray) -> NDArray:
         return _loose_view(node, operand)
     flat = np.ascontiguousarray(operand).reshape(-1)
     offset, strides = node.attrs.map.strides(contiguous_strides(operand.shape))
-    in_bytes = [stride * flat.itemsize for stride in strides]
-    return np.lib.stride_tricks.as_strided(flat[offset:], node.shape, in_bytes)
+    return strided_view(flat[offset:], node.shape, strides)
 
 
 def _loose_view(node: Node, operand: NDArray) -> NDArray:
@@ -113,6 +113,12 @@ def _reshape(node: Node, operand: NDArray) -> NDArray:
     return operand.reshape(node.attrs.shape)
 
 
+def _call(node: Node, *operands: NDArray) -> NDArray:
+    assert isinstance(node.attrs, CallAttrs)
+    results: list[NDArray] = node.attrs.call.run(operands, node.attrs.results)
+    return results[node.attrs.index]
+
+
 _RULES: dict[Op, Callable[..., Any]] = {
     Op.CONSTANT: lambda node: constant_value(node),
     Op.IOTA: _iota,
@@ -121,6 +127,7 @@ _RULES: dict[Op, Callable[..., Any]] = {
     Op.CAST: _cast,
     Op.REDUCE: _reduce,
     Op.SCAN: _scan,
+    Op.CALL: _call,
     Op.WHERE: lambda node, condition, a, b: np.where(condition, a, b),
 }
 

@@ -24,6 +24,7 @@ class Category(enum.Enum):
     REDUCTION = "reduction"
     SCAN = "scan"
     VIEW = "view"
+    CALL = "call"
 
 
 class Op(enum.Enum):
@@ -40,9 +41,11 @@ class Op(enum.Enum):
     RESHAPE = "reshape"  # the same elements in C order
     # other structure
     CAST = "cast"
+    COPY = "copy"  # the same elements, for memory of their own in C order
     WHERE = "where"
     REDUCE = "reduce"
     SCAN = "scan"  # result[i] combines an optional start and elements 0 ... i along an axis
+    CALL = "call"  # a result of a user's block kernel
     # elementwise arithmetic
     ADD = "add"
     SUBTRACT = "subtract"
@@ -163,6 +166,7 @@ ELEMENTWISE: dict[Op, OpInfo] = {
     **_infos("rsqrt", 1, "f", flops=10),
     **_infos("arctan2 hypot", 2, "f", flops=30),
     Op.CAST: OpInfo(1, "biuf"),
+    Op.COPY: OpInfo(1, "biuf"),
     Op.WHERE: OpInfo(3, "biuf"),
 }
 
@@ -171,6 +175,7 @@ CATEGORY: dict[Op, Category] = {
     **dict.fromkeys((Op.VIEW, Op.RESHAPE), Category.VIEW),
     Op.REDUCE: Category.REDUCTION,
     Op.SCAN: Category.SCAN,
+    Op.CALL: Category.CALL,
     **dict.fromkeys(ELEMENTWISE, Category.ELEMENTWISE),
 }
 

@@ -8,6 +8,7 @@ scalars and extents of 1 broadcast without saying so. The text is the same in ev
 
 from __future__ import annotations
 
+import json
 import keyword
 import math
 import re
@@ -19,7 +20,16 @@ from lazyblock.errors import ShapeError, UnsupportedError
 from lazyblock.shapes import broadcast_shapes
 from lazyblock.tiler import ops
 from lazyblock.tiler.ir import Effect, Op, Parameter, Program, Region, Value, walk
-from lazyblock.tiler.types import SCALARS, BlockType, PointerType, ScalarType, float32, int1, int32
+from lazyblock.tiler.types import (
+    SCALARS,
+    BlockType,
+    PointerType,
+    ScalarType,
+    bfloat16,
+    float32,
+    int1,
+    int32,
+)
 
 HEADER = "import lazyblock as lb\nimport lazyblock.language as tl\n"
 LONGEST_INLINE = 60  # characters of an expression that may stand inside another
@@ -45,7 +55,7 @@ def unparse(program: Program, launch: Sequence[int] | None = None) -> str:
     Raises: UnsupportedError for ops the language has no words for.
     """
     helpers: list[str] = []
-    name = _identifier(program.name)
+    name = to_identifier(program.name)
     writer = _Writer(program.body, helpers)
     parameters = [writer.parameter(parameter) for parameter in program.parameters]
     writer.region(program.body)
@@ -53,12 +63,16 @@ def unparse(program: Program, launch: Sequence[int] | None = None) -> str:
     parts = [HEADER, *helpers, kernel]
     if launch is not None:
         arguments = ", ".join(parameter.name for parameter in program.parameters)
-        hints = ", ".join(
-            f"{hint}={getattr(program, hint)}" for hint in ("num_warps", "num_ctas", "num_stages")
-        )
+        hints = ", ".join(f"{hint}={value}" for hint, value in launch_hints(program).items())
         arguments = f"{arguments}, {hints}" if arguments else hints
         parts.append(f"# launch: {name}[{tuple(launch)}]({arguments})\n")
     return "\n\n".join(parts)
+
+
+def launch_hints(program: Program) -> dict[str, int]:
+    """The options of a launch that make the same program."""
+    hints = {hint: getattr(program, hint) for hint in ("num_warps", "num_ctas", "num_stages")}
+    return hints | ({"maxnreg": program.max_registers} if program.max_registers else {})
 
 
 def _function(name: str, parameters: Sequence[str], lines: Sequence[str]) -> str:
@@ -74,7 +88,8 @@ _SCANNED = {"add": "sums", "mul": "products"}
 _TRANSPARENT = (ops.Splat, ops.Broadcast, ops.ExpandDims)  # written along with what they take
 
 
-def _identifier(text: str) -> str:
+def to_identifier(text: str) -> str:
+    """A name as a Python identifier that hides nothing."""
     name = re.sub(r"\W", "_", text, flags=re.ASCII) or "v"
     return f"v{name}" if name[0].isdigit() or name in _TAKEN else name
 
@@ -117,14 +132,12 @@ def _name_of_load(op: ops.Load) -> str:
 # --- literals ------------------------------------------------------------------------------------
 
 _WORDS = {"i": "int", "u": "uint", "f": "float"}
+_TYPE_NAMES = {"i1": "int1", "bf16": "bfloat16", "f8e5m2": "float8e5", "f8e4m3": "float8e4nv"}
 
 
 def _type_name(scalar: ScalarType) -> str:
-    if scalar == int1:
-        return "tl.int1"
-    if scalar.name == "bf16":
-        return "tl.bfloat16"
-    return f"tl.{_WORDS[scalar.kind]}{scalar.bits}"
+    name = _TYPE_NAMES.get(scalar.name)
+    return f"tl.{name or _WORDS[scalar.kind] + scalar.name[1:]}"
 
 
 def _number(value: bool | int | float) -> Text:
@@ -180,7 +193,7 @@ class _Writer:
 
     def name(self, value: Value, wish: str = "") -> str:
         """Give `value` a name of its own."""
-        wish = _identifier(wish or value.hint or _suggest_name(value))
+        wish = to_identifier(wish or value.hint or _suggest_name(value))
         name, count = wish, 0
         while name in self.taken:
             count += 1
@@ -418,10 +431,10 @@ def _combining(w: _Writer, op: ops.Combining) -> None:
 def _known_combine(w: _Writer, op: ops.Combining) -> Text | None:
     """`tl.sum`, `tl.cumsum` and their like, cast back where they widen."""
     scalar = op.values[0].type.scalar
-    tables = _SCANS if isinstance(op, ops.Scan) else _REDUCTIONS
-    function = tables[scalar.is_floating].get(op.kind)
-    if function is None or scalar == int1:
-        return None
+    is_scan = isinstance(op, ops.Scan)
+    function = (_SCANS if is_scan else _REDUCTIONS)[scalar.is_floating].get(op.kind)
+    if function is None or scalar == int1 or (is_scan and scalar == bfloat16):
+        return None  # the language's scans of bfloat16 run in float32
     name, option, widened = function
     option += ", reverse=True" if isinstance(op, ops.Scan) and op.reverse else ""
     text = Text(f"tl.{name}({w.text(op.values[0]).source}, axis={op.axis}{option})")
@@ -480,6 +493,27 @@ def _helper(name: str, combine: Region, helpers: list[str]) -> str:
     return _function(name, parameters, writer.lines)
 
 
+def _split(w: _Writer, op: ops.Split) -> None:
+    value = w.typed(op.value).source
+    w.write(f"{', '.join(w.name(result) for result in op.results)} = tl.split({value})")
+
+
+def _print(w: _Writer, op: ops.Print) -> None:
+    values = [w.typed(value).source for value in op.values]
+    options = ["hex=True"] if op.hex else []
+    w.write(f"tl.device_print({', '.join([_quoted(op.prefix), *values, *options])})")
+
+
+def _assert(w: _Writer, op: ops.Assert) -> None:
+    options = [] if op.mask is None else [f"mask={w.typed(op.mask).source}"]
+    parts = [w.typed(op.condition).source, _quoted(op.message), *options]
+    w.write(f"tl.device_assert({', '.join(parts)})")
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text)
+
+
 _STATEMENTS: dict[type[Op], Callable[[_Writer, Any], None]] = {
     ops.Store: _store,
     ops.For: _for,
@@ -488,6 +522,9 @@ _STATEMENTS: dict[type[Op], Callable[[_Writer, Any], None]] = {
     ops.If: _if,
     ops.Reduce: _combining,
     ops.Scan: _combining,
+    ops.Split: _split,
+    ops.Print: _print,
+    ops.Assert: _assert,
     ops.Yield: lambda w, op: None,  # written by the op around it
 }
 
@@ -530,18 +567,38 @@ def _infix(sign: str, strength: int, left: Text, right: Text) -> Text:
 
 
 def _binary(w: _Writer, op: ops.Binary) -> Text:
+    if op.kind in _EXTREMES:
+        return _extreme(w, op)
     left, right = w.together(op.result.shape, op.lhs, op.rhs)
     scalar = op.lhs.type.scalar
-    if op.kind in _EXTREMES:
-        function, options = _EXTREMES[op.kind]
-        text = _call(function, left, right, *(options if scalar.is_floating else []))
-        return _cast_to(text, scalar) if scalar.name == "bf16" else text
+    if op.kind == "mulhi":
+        return _high_product(w, op)
     if op.kind in ("div", "div_normal"):
         text = _infix("/" if scalar.is_floating else "//", PRODUCT, left, right)
     else:
         text = _infix(*_OPERATORS[op.kind], left, right)
-    is_widened = scalar.is_half and op.kind in ("div", "rem")
+    is_widened = scalar.is_half and op.kind in ("div", "div_normal", "rem")
     return _cast_to(text, scalar) if is_widened else text
+
+
+def _extreme(w: _Writer, op: ops.Binary) -> Text:
+    """Where a literal does not adapt, as it does to an operator: it is an int32 or a float32."""
+    scalar, operands = op.lhs.type.scalar, (op.lhs, op.rhs)
+    texts = w.together(op.result.shape, *operands)
+    literals = [_is_constant(_strip(value)) for value in operands]
+    if scalar.name == "f64":
+        known = zip(operands, texts, literals, strict=True)
+        texts = [w.typed(value) if is_literal else text for value, text, is_literal in known]
+    function, options = _EXTREMES[op.kind]
+    text = _call(function, *texts, *(options if scalar.is_floating else []))
+    is_widened = scalar.name == "bf16" or (1 < scalar.bits < 32 and any(literals))
+    return _cast_to(text, scalar) if is_widened else text
+
+
+def _high_product(w: _Writer, op: ops.Binary) -> Text:
+    if op.lhs.type.scalar.bits < 32:
+        raise UnsupportedError(f"the block language has no words for 'mulhi' of {op.lhs.type}.")
+    return _call("tl.umulhi", w.typed(op.lhs), w.typed(op.rhs))
 
 
 def _compare(w: _Writer, op: ops.Compare) -> Text:
@@ -595,7 +652,8 @@ def _fma(w: _Writer, op: ops.Fma) -> Text:
 
 
 def _cast(w: _Writer, op: ops.Cast) -> Text:
-    return _cast_to(w.typed(op.value), SCALARS[op.element])
+    rounding = f', fp_downcast_rounding="{op.rounding}"' if op.rounding else ""
+    return _cast_to(w.typed(op.value), SCALARS[op.element], rounding)
 
 
 def _bitcast(w: _Writer, op: ops.Bitcast) -> Text:
@@ -631,6 +689,11 @@ def _load(w: _Writer, op: ops.Load) -> Text:
     return _call("tl.where", w.text(op.mask), text, w.text(op.other))
 
 
+def _dot(w: _Writer, op: ops.Dot) -> Text:
+    operands = [w.typed(value) for value in (op.a, op.b, op.acc)]
+    return _call("tl.dot", *operands, f'input_precision="{op.precision}"')
+
+
 def _broadcast(w: _Writer, op: ops.Splat | ops.Broadcast) -> Text:
     return _call("tl.broadcast_to", w.typed(op.value), _shape(op.shape))
 
@@ -653,6 +716,26 @@ def _transpose(w: _Writer, op: ops.Transpose) -> Text:
     return _call("tl.permute", w.text(op.value), _shape(op.permutation))
 
 
+def _join(w: _Writer, op: ops.Join) -> Text:
+    return _call("tl.join", w.typed(op.lhs), w.typed(op.rhs))
+
+
+def _exchange_bits(w: _Writer, op: ops.ExchangeBits) -> Text:
+    value = w.typed(op.value)
+    if op.mask == op.value.shape[op.axis] - 1:
+        return _call("tl.flip", value, str(op.axis))
+    return _call("tl.exchange", value, str(op.axis), str(op.mask))
+
+
+def _gather(w: _Writer, op: ops.Gather) -> Text:
+    return _call("tl.gather", w.typed(op.value), w.typed(op.index), str(op.axis))
+
+
+def _histogram(w: _Writer, op: ops.Histogram) -> Text:
+    options = [] if op.mask is None else [f"mask={w.typed(op.mask).source}"]
+    return _call("tl.histogram", w.typed(op.value), str(op.num_bins), *options)
+
+
 _EXPRESSIONS: dict[type[Op], Callable[[_Writer, Any], Text]] = {
     ops.ProgramId: lambda w, op: Text(f"tl.program_id({op.axis})"),
     ops.NumPrograms: lambda w, op: Text(f"tl.num_programs({op.axis})"),
@@ -671,9 +754,14 @@ _EXPRESSIONS: dict[type[Op], Callable[[_Writer, Any], Text]] = {
     ops.Load: _load,
     ops.AtomicRmw: _atomic_rmw,
     ops.AtomicCas: _atomic_cas,
+    ops.Dot: _dot,
     ops.Splat: _broadcast,
     ops.Broadcast: _broadcast,
     ops.ExpandDims: _expand_dims,
     ops.Reshape: _reshape,
     ops.Transpose: _transpose,
+    ops.Join: _join,
+    ops.ExchangeBits: _exchange_bits,
+    ops.Gather: _gather,
+    ops.Histogram: _histogram,
 }

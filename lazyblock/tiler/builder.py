@@ -20,7 +20,7 @@ from typing import Any
 from lazyblock.source import UNKNOWN, SourceLine
 from lazyblock.tiler import ops
 from lazyblock.tiler.ir import Op, Parameter, Program, Region, Value, make_op
-from lazyblock.tiler.types import BlockType, Element, ScalarType, int1, int32, to_numpy
+from lazyblock.tiler.types import BlockType, Element, ScalarType, decode, encode, int1, int32
 
 Number = bool | int | float
 Operand = Value | Number
@@ -28,6 +28,9 @@ Operand = Value | Number
 
 class Builder:
     """Builds one program."""
+
+    is_eager = False  # whether ops are evaluated as they are appended
+    debug = False  # whether kernels check what their authors assert
 
     def __init__(
         self, name: str = "kernel", num_warps: int = 4, num_stages: int = 1, num_ctas: int = 1
@@ -121,6 +124,29 @@ class Builder:
             return value
         return self.append(ops.Transpose, value=value, permutation=permutation).result
 
+    def join(self, lhs: Value, rhs: Value) -> Value:
+        """Both along a new last axis of extent 2."""
+        return self.append(ops.Join, lhs=lhs, rhs=rhs).result
+
+    def split(self, value: Value) -> tuple[Value, Value]:
+        """Both halves of a last axis of extent 2."""
+        lhs, rhs = self.append(ops.Split, value=value).results
+        return lhs, rhs
+
+    def exchange(self, value: Value, axis: int, mask: int) -> Value:
+        """The element at i along `axis` is `value`'s at i ^ mask."""
+        if mask == 0:
+            return value
+        return self.append(ops.ExchangeBits, value=value, axis=axis, mask=mask).result
+
+    # --- computed places -------------------------------------------------------------------------
+
+    def gather(self, value: Value, index: Value, axis: int) -> Value:
+        return self.append(ops.Gather, value=value, index=index, axis=axis).result
+
+    def histogram(self, value: Value, num_bins: int, mask: Value | None = None) -> Value:
+        return self.append(ops.Histogram, value=value, num_bins=num_bins, mask=mask).result
+
     # --- arithmetic ------------------------------------------------------------------------------
 
     def unary(self, kind: str, value: Value) -> Value:
@@ -156,11 +182,12 @@ class Builder:
     def approximate(self, function: str, value: Value) -> Value:
         return self.append(ops.Approximate, function=function, value=value).result
 
-    def cast(self, value: Value, element: ScalarType) -> Value:
+    def cast(self, value: Value, element: ScalarType, rounding: str = "") -> Value:
         """Convert to `element`; the value itself if it is that already."""
         if value.type.element == element:
             return value
-        return self.append(ops.Cast, value=value, element=element.name).result
+        settings = {"element": element.name, "rounding": rounding}
+        return self.append(ops.Cast, value=value, **settings).result
 
     def bitcast(self, value: Value, element: Element) -> Value:
         """The same bits as another type of equal width: numbers, or addresses and integers."""
@@ -263,6 +290,26 @@ class Builder:
             return value
         pointee = pointer.type.element.pointee  # type: ignore[union-attr]
         return self.constant(value, pointee, pointer.shape)
+
+    # --- debugging -------------------------------------------------------------------------------
+
+    def print_(self, prefix: str, values: Sequence[Value], hex: bool = False) -> None:
+        """Write a line for every element of every value."""
+        self.append(ops.Print, prefix=prefix, hex=hex, values=tuple(values))
+
+    def assert_(self, condition: Value, message: str, mask: Value | None = None) -> None:
+        """Fail the launch unless `condition` holds where `mask` does."""
+        if mask is not None:
+            mask = self.broadcast_to(mask, condition.shape)
+        where = "" if self.line == UNKNOWN else str(self.line)
+        settings = {"message": message, "where": where, "mask": mask}
+        self.append(ops.Assert, condition=condition, **settings)
+
+    # --- contractions ----------------------------------------------------------------------------
+
+    def dot(self, a: Value, b: Value, acc: Value, precision: str = "ieee") -> Value:
+        """acc + a @ b, of the last two axes."""
+        return self.append(ops.Dot, a=a, b=b, acc=acc, precision=precision).result
 
     # --- reductions, scans, control --------------------------------------------------------------
 
@@ -370,7 +417,7 @@ def _as_python(value: Number, element: ScalarType) -> Number:
     if element == int1:
         return bool(value)
     if element.is_floating:
-        return float(to_numpy(element).type(value))
+        return float(decode(encode(value, element), element))
     wrapped = int(value) & ((1 << element.bits) - 1)
     sign_bit = 1 << (element.bits - 1)
     return wrapped - 2 * sign_bit if element.is_signed and wrapped & sign_bit else wrapped

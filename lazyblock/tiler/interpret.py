@@ -1,16 +1,15 @@
 """The block IR run by NumPy, one program instance at a time: the oracle of both backends.
 
 Takes: a program, arguments, a grid. Gives: nothing; arrays are updated in place. Blocks are arrays,
-scalars 0-d arrays, addresses as interpret_memory.py says. It doubles as a checker: an
-access outside its array in a lane that is not masked raises LaunchError with the lane.
-Functions of `Math` and `Approximate` are computed in float64 and rounded once; all else is exact
-as the ops document.
+scalars 0-d arrays, addresses as interpret_memory.py says, numbers as interpret_arithmetic.py does.
+It doubles as a checker: an access outside its array in a lane that is not masked raises LaunchError
+with the lane.
 """
 
 from __future__ import annotations
 
 import itertools
-import math
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +18,21 @@ import numpy as np
 
 from lazyblock.errors import DTypeError, LaunchError, UnsupportedError
 from lazyblock.tiler import ops
+from lazyblock.tiler.exact_integers import ExactIntegers, Wrapped
+from lazyblock.tiler.interpret_arithmetic import (
+    APPROXIMATIONS,
+    COMPARE,
+    FLOAT_BINARY,
+    INTEGER_BINARY,
+    MATH,
+    UNARY,
+    cast,
+    cast_toward_zero,
+    compute_in,
+    round_to,
+)
 from lazyblock.tiler.interpret_memory import (
+    NOWHERE,
     Addresses,
     Array,
     Memory,
@@ -34,7 +47,16 @@ from lazyblock.tiler.interpret_memory import (
 )
 from lazyblock.tiler.ir import Op, Program, Region, Trait, Value
 from lazyblock.tiler.math.fma import fma
-from lazyblock.tiler.types import SCALARS, BlockType, PointerType, ScalarType, int1, to_numpy
+from lazyblock.tiler.ops.debug import describe_failure, format_line
+from lazyblock.tiler.types import (
+    SCALARS,
+    BlockType,
+    PointerType,
+    ScalarType,
+    decode,
+    encode,
+    to_numpy,
+)
 
 Grid = tuple[int, int, int]
 MOST_ROUNDS = 1 << 20  # of a while loop: instances run in order, and may wait for one to come
@@ -47,8 +69,9 @@ Datum = Array | Addresses
 class Touch:
     """An access about to be made: which lanes of a block touch which `elements` of a memory.
 
-    argument: the number of the pointer argument, beyond those of another memory or view; offsets
-    has one entry per True in lanes.
+    argument: the number of the pointer argument, beyond those of another memory or view, NOWHERE of
+    no memory; offsets has one entry per True in lanes, of NOWHERE it holds addresses in elements;
+    wrapped: what is known of the pointers if integers wrapped in computing them.
     """
 
     op: Op
@@ -57,6 +80,7 @@ class Touch:
     elements: Array
     lanes: Array
     offsets: Array
+    wrapped: Wrapped | None = None
 
     @property
     def is_write(self) -> bool:
@@ -92,7 +116,8 @@ def interpret(
     with np.errstate(all="ignore"):
         for coordinates in itertools.product(*(range(extent) for extent in reversed(grid))):
             x, y, z = reversed(coordinates)
-            _Instance(values, memories, (x, y, z), grid, watch, resolve).run(program.body)
+            instance = _Instance(values, memories, (x, y, z), grid, watch, resolve, program.name)
+            instance.run(program.body)
 
 
 def _bind(name: str, type: BlockType, argument: Any, memories: list[Memory]) -> Datum:
@@ -130,12 +155,15 @@ class _Instance:
         grid: Grid,
         watch: Watch | None = None,
         resolve: Resolve | None = None,
+        name: str = "",
     ) -> None:
         self.values = dict(values)
+        self.name = name
         self.memories = memories
         self.place = place
         self.grid = grid
         self.watch = watch
+        self.integers = ExactIntegers(evaluate) if watch else None
         self.resolve = resolve
 
     def run(self, region: Region) -> list[Datum]:
@@ -146,6 +174,8 @@ class _Instance:
             if type(op) not in _RULES:
                 raise UnsupportedError(f"the interpreter does not know '{op.name}'.")
             results = _RULES[type(op)](self, op)
+            if self.integers is not None:
+                self.integers.follow(op, [self.values[v] for v in op.operands_flat], results)
             self.values.update(zip(op.results, results, strict=True))
         return []
 
@@ -164,6 +194,32 @@ class _Instance:
         return datum
 
 
+class _Known(dict[Value, Datum]):
+    """Values by what they hold themselves, save those a region defines while it runs."""
+
+    def __missing__(self, value: Value) -> Datum:
+        datum: Datum = value.datum  # type: ignore[attr-defined]
+        return datum
+
+
+class Steps(_Instance):
+    """A program instance whose ops run one by one as they are made; values know their data."""
+
+    def __init__(
+        self, grid: Grid = (1, 1, 1), name: str = "kernel", resolve: Resolve | None = None
+    ) -> None:
+        super().__init__({}, [], (0, 0, 0), grid, resolve=resolve, name=name)
+
+    def bind(self, name: str, type: BlockType, argument: Any) -> Datum:
+        """An argument's datum; memory of arrays is reached through it from then on."""
+        return _bind(name, type, argument, self.memories)
+
+    def evaluate(self, op: Op) -> Sequence[Datum]:
+        """Data of the results of `op`."""
+        self.values = _Known()
+        return _RULES[type(op)](self, op)
+
+
 Rule = Callable[[_Instance, Any], Sequence[Datum]]
 
 
@@ -179,6 +235,47 @@ def _rearrange(change: Callable[[Array, Any], Array]) -> Rule:
     return rule
 
 
+def _exchange_bits(array: Array, op: ops.ExchangeBits) -> Array:
+    places = np.arange(array.shape[op.axis]) ^ op.mask
+    return array.take(places, op.axis)
+
+
+def _join(instance: _Instance, op: ops.Join) -> Sequence[Datum]:
+    left, right = instance.values[op.lhs], instance.values[op.rhs]
+    if isinstance(left, Addresses) and isinstance(right, Addresses):
+        memory = np.stack([left.memory, right.memory], -1)
+        return [Addresses(memory, np.stack([left.offset, right.offset], -1))]
+    return [np.stack([instance.array(op.lhs), instance.array(op.rhs)], -1)]
+
+
+def _split(instance: _Instance, op: ops.Split) -> Sequence[Datum]:
+    datum = instance.values[op.value]
+    if isinstance(datum, Addresses):
+        return [Addresses(datum.memory[..., half], datum.offset[..., half]) for half in range(2)]
+    return [np.asarray(datum[..., half]) for half in range(2)]
+
+
+def _gather(instance: _Instance, op: ops.Gather) -> Sequence[Datum]:
+    value, index = instance.array(op.value), instance.array(op.index).astype(np.int64)
+    extent = value.shape[op.axis]
+    outside = (index < 0) | (index >= extent)
+    if outside.any():
+        lane = tuple(int(place) for place in np.argwhere(outside)[0])
+        raise LaunchError(
+            f"'gather' at {op.line} reads element {index[lane]} of {extent} along axis {op.axis};"
+            f" program instance {instance.place}, lane {lane}."
+        )
+    return [np.take_along_axis(value, index, op.axis)]
+
+
+def _histogram(instance: _Instance, op: ops.Histogram) -> Sequence[Datum]:
+    value = instance.array(op.value).astype(np.int64)
+    counts = (value >= 0) & (value < op.num_bins)
+    if op.mask is not None:
+        counts &= instance.array(op.mask)
+    return [np.bincount(value[counts], minlength=op.num_bins).astype(np.int32)]
+
+
 def _arange(instance: _Instance, op: ops.Arange) -> Sequence[Datum]:
     return [np.arange(op.start, op.end, dtype=np.int32)]
 
@@ -192,30 +289,23 @@ def _num_programs(instance: _Instance, op: ops.NumPrograms) -> Sequence[Datum]:
 
 
 def _constant(instance: _Instance, op: ops.Constant) -> Sequence[Datum]:
-    return [np.full(op.type.shape, op.value, to_numpy(op.type.scalar))]
+    return [np.full(op.type.shape, encode(op.value, op.type.scalar))]
 
 
 def _unary(instance: _Instance, op: ops.Unary) -> Sequence[Datum]:
-    compute = _UNARY[op.kind]
-    return [_compute(compute, op.value.type.scalar, instance.array(op.value))]
+    compute = UNARY[op.kind]
+    return [compute_in(compute, op.value.type.scalar, instance.array(op.value))]
 
 
 def _binary(instance: _Instance, op: ops.Binary) -> Sequence[Datum]:
     scalar = op.lhs.type.scalar
-    compute = (_FLOAT_BINARY if scalar.is_floating else _INTEGER_BINARY)[op.kind]
-    return [_compute(compute, scalar, instance.array(op.lhs), instance.array(op.rhs))]
-
-
-def _compute(compute: Callable[..., Array], scalar: ScalarType, *values: Array) -> Array:
-    """Apply a function in `scalar`'s arithmetic; i1 computes in the lowest bit of a byte."""
-    if scalar != int1:
-        return np.asarray(compute(*values), to_numpy(scalar))
-    return (np.asarray(compute(*(value.astype(np.uint8) for value in values))) & 1).astype(bool)
+    compute = (FLOAT_BINARY if scalar.is_floating else INTEGER_BINARY)[op.kind]
+    return [compute_in(compute, scalar, instance.array(op.lhs), instance.array(op.rhs))]
 
 
 def _compare(instance: _Instance, op: ops.Compare) -> Sequence[Datum]:
     operands = [_as_array(instance, value) for value in (op.lhs, op.rhs)]
-    return [np.asarray(_COMPARE[op.kind](*operands), bool)]
+    return [np.asarray(COMPARE[op.kind](*operands), bool)]
 
 
 def _as_array(instance: _Instance, value: Value) -> Array:
@@ -243,16 +333,18 @@ def _fma(instance: _Instance, op: ops.Fma) -> Sequence[Datum]:
 
 def _math(instance: _Instance, op: ops.Math) -> Sequence[Datum]:
     wide = (instance.array(value).astype(np.float64) for value in op.arguments)
-    return [_round_to(_MATH[op.function](*wide), to_numpy(op.result.type.scalar))]
+    return [round_to(MATH[op.function](*wide), to_numpy(op.result.type.scalar))]
 
 
 def _approximate(instance: _Instance, op: ops.Approximate) -> Sequence[Datum]:
     wide = instance.array(op.value).astype(np.float64)
-    return [_round_to(_APPROXIMATIONS[op.function](wide), np.dtype(np.float32))]
+    return [round_to(APPROXIMATIONS[op.function](wide), np.dtype(np.float32))]
 
 
 def _cast(instance: _Instance, op: ops.Cast) -> Sequence[Datum]:
-    return [cast(instance.array(op.value), op.value.type.scalar, SCALARS[op.element])]
+    before, after = op.value.type.scalar, SCALARS[op.element]
+    convert = cast_toward_zero if op.rounding else cast
+    return [convert(instance.array(op.value), before, after)]
 
 
 def _bitcast(instance: _Instance, op: ops.Bitcast) -> Sequence[Datum]:
@@ -320,18 +412,25 @@ def _accesses(
     offset = np.broadcast_to(addresses.offset, pointer.shape)
     element = pointer.type.element
     assert isinstance(element, PointerType)
-    what = f"'{op.name}' at {op.line}"
-    require_somewhere(what, Addresses(which, offset), active, element.pointee.nbytes)
     found = []
     for number in np.unique(which[active]):
         lanes = active & (which == number)
-        memory = instance.memories[number]
-        if instance.watch is not None:
-            place, touched = instance.place, offset[lanes]
-            instance.watch(Touch(op, place, int(number), memory.elements, lanes, touched))
+        memory = _memory_touched(instance, int(number), element.pointee)
+        if instance.watch is not None and instance.integers is not None:
+            wrapped, touched = instance.integers.find(addresses), offset[lanes]
+            touch = (op, instance.place, int(number), memory.elements, lanes, touched, wrapped)
+            instance.watch(Touch(*touch))
+        what = f"'{op.name}' at {op.line}"
+        require_somewhere(what, Addresses(which, offset), active, element.pointee.nbytes)
         _check_bounds(instance, op, memory, lanes, offset)
         found.append((memory, lanes, offset[lanes]))
     return found
+
+
+def _memory_touched(instance: _Instance, number: int, pointee: ScalarType) -> Memory:
+    if number == NOWHERE:
+        return Memory("", np.empty(0, to_numpy(pointee)), 0)
+    return instance.memories[number]
 
 
 def _check_bounds(instance: _Instance, op: Op, memory: Memory, lanes: Array, offset: Array) -> None:
@@ -345,6 +444,38 @@ def _check_bounds(instance: _Instance, op: Op, memory: Memory, lanes: Array, off
             f" {size}; program instance {instance.place}, lane {lane}.",
             hint="mask the lanes outside the array.",
         )
+
+
+# --- debugging -----------------------------------------------------------------------------------
+
+
+def _print(instance: _Instance, op: ops.Print) -> Sequence[Datum]:
+    blocks = [_printable(_as_array(instance, value), value.type, op.hex) for value in op.values]
+    lines = op.lines
+    if not blocks:
+        sys.stdout.write(format_line(lines[0], instance.place))
+    for line, block in zip(lines, blocks, strict=False):
+        for place in np.ndindex(block.shape):
+            sys.stdout.write(format_line(line, [*instance.place, *place, block[place].item()]))
+    return []
+
+
+def _printable(array: Array, type: BlockType, hex: bool) -> Array:
+    """Numbers to print."""
+    if isinstance(type.element, PointerType):
+        return array
+    array = np.asarray(decode(array, type.element))
+    return array.view(f"u{array.itemsize}") if hex and type.element.is_integer else array
+
+
+def _assert(instance: _Instance, op: ops.Assert) -> Sequence[Datum]:
+    fails = ~instance.array(op.condition)
+    if op.mask is not None:
+        fails = fails & instance.array(op.mask)
+    if fails.any():
+        text, element = op.text(instance.name), int(np.argmax(fails))
+        raise LaunchError(describe_failure(text, instance.place, element))
+    return []
 
 
 # --- regions -------------------------------------------------------------------------------------
@@ -395,6 +526,13 @@ def _is_elementwise(region: Region) -> bool:
     )
 
 
+def _dot(instance: _Instance, op: ops.Dot) -> Sequence[Datum]:
+    """Exact products whatever the precision, summed in 64 bits and rounded once."""
+    wide = np.int64 if op.is_integer else np.float64
+    a, b, acc = (instance.array(value).astype(wide) for value in (op.a, op.b, op.acc))
+    return [round_to(np.matmul(a, b) + acc, to_numpy(op.result.type.scalar))]
+
+
 def _for(instance: _Instance, op: ops.For) -> Sequence[Datum]:
     lower, upper, step = (int(instance.array(v)) for v in (op.lower, op.upper, op.step))
     if step <= 0:
@@ -424,180 +562,6 @@ def _if(instance: _Instance, op: ops.If) -> Sequence[Datum]:
     return instance.run(op.then if instance.array(op.condition) else op.otherwise)
 
 
-# --- arithmetic ----------------------------------------------------------------------------------
-
-
-def cast(value: Array, before: ScalarType, after: ScalarType) -> Array:
-    """The conversion that `Cast` documents."""
-    dtype = to_numpy(after)
-    if after == int1:
-        return np.asarray(value != 0)
-    if before.is_floating and after.is_integer:
-        return _to_integer(value, dtype)
-    return _round_to(value, dtype)
-
-
-def _round_to(value: Array, dtype: np.dtype[Any]) -> Array:
-    return np.asarray(value).astype(dtype)
-
-
-def _to_integer(value: Array, dtype: np.dtype[Any]) -> Array:
-    """Towards zero, saturating, NaN to 0."""
-    limits = np.iinfo(dtype)
-    whole = np.trunc(value.astype(np.float64))
-    too_low, too_high = whole < float(limits.min), whole >= float(limits.max + 1)
-    fits = ~(too_low | too_high | np.isnan(whole))
-    result = np.where(fits, whole, 0.0).astype(dtype)
-    result = np.where(too_low, dtype.type(limits.min), result)
-    return np.where(too_high, dtype.type(limits.max), result)
-
-
-def _divide_integers(a: Array, b: Array) -> Array:
-    """Truncated; x / 0 is 0, MIN / -1 is MIN."""
-    is_special = (b == 0) | (b == -1)
-    safe = np.where(is_special, np.ones_like(b), b)
-    quotient = np.floor_divide(a - np.fmod(a, safe), safe)
-    special = np.where(b == 0, np.zeros_like(a), np.negative(a))
-    return np.where(is_special, special, quotient)
-
-
-def _remainder_integers(a: Array, b: Array) -> Array:
-    """Sign of the dividend; x % 0 is 0."""
-    is_special = (b == 0) | (b == -1)
-    return np.where(is_special, np.zeros_like(a), np.fmod(a, np.where(is_special, 1, b)))
-
-
-def _shift_left(a: Array, b: Array) -> Array:
-    return np.where(_is_within(a, b), np.left_shift(a, _count(a, b)), np.zeros_like(a))
-
-
-def _shift_right(a: Array, b: Array) -> Array:
-    emptied = np.where(a < 0, np.full_like(a, -1), 0) if a.dtype.kind == "i" else np.zeros_like(a)
-    return np.where(_is_within(a, b), np.right_shift(a, _count(a, b)), emptied)
-
-
-def _is_within(a: Array, b: Array) -> Array:
-    return np.asarray((b >= 0) & (b < 8 * a.dtype.itemsize))
-
-
-def _count(a: Array, b: Array) -> Array:
-    return np.where(_is_within(a, b), b, np.zeros_like(b))
-
-
-def _extreme(is_better: Callable[[Array, Array], Array], sign_wins: bool) -> Any:
-    """max or min of floats: NaN wins over numbers, +0 stands above -0."""
-
-    def compute(a: Array, b: Array) -> Array:
-        prefers_a = is_better(a, b) | ((a == b) & (np.signbit(a) == sign_wins))
-        return np.where(np.isnan(a), a, np.where(np.isnan(b) | ~prefers_a, b, a))
-
-    return compute
-
-
-def _skip_nan(extreme: Callable[[Array, Array], Array]) -> Any:
-    def compute(a: Array, b: Array) -> Array:
-        return np.where(np.isnan(a), b, np.where(np.isnan(b), a, extreme(a, b)))
-
-    return compute
-
-
-def _fmod(a: Array, b: Array) -> Array:
-    """C's fmod, exact in float64 for every type."""
-    return _round_to(np.fmod(a.astype(np.float64), b.astype(np.float64)), a.dtype)
-
-
-_UNARY: dict[str, Callable[[Array], Array]] = {
-    "neg": np.negative,
-    "abs": np.abs,
-    "not": np.invert,
-    "sqrt": np.sqrt,
-    "floor": np.floor,
-    "ceil": np.ceil,
-    "trunc": np.trunc,
-    "rint": np.rint,
-}
-_MAX, _MIN = _extreme(np.greater, False), _extreme(np.less, True)
-_FLOAT_BINARY: dict[str, Callable[[Array, Array], Array]] = {
-    "add": np.add,
-    "sub": np.subtract,
-    "mul": np.multiply,
-    "div": np.divide,
-    "div_normal": np.divide,
-    "rem": _fmod,
-    "max": _MAX,
-    "min": _MIN,
-    "maxnum": _skip_nan(_MAX),
-    "minnum": _skip_nan(_MIN),
-}
-_INTEGER_BINARY: dict[str, Callable[[Array, Array], Array]] = {
-    "add": np.add,
-    "sub": np.subtract,
-    "mul": np.multiply,
-    "div": _divide_integers,
-    "rem": _remainder_integers,
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "xor": np.bitwise_xor,
-    "shl": _shift_left,
-    "shr": _shift_right,
-    "max": np.maximum,
-    "min": np.minimum,
-}
-_COMPARE: dict[str, Callable[[Array, Array], Any]] = {
-    "eq": np.equal,
-    "ne": np.not_equal,
-    "lt": np.less,
-    "le": np.less_equal,
-    "gt": np.greater,
-    "ge": np.greater_equal,
-}
-
-
-# --- functions -----------------------------------------------------------------------------------
-
-
-def _each(function: Callable[[float], float], at_pole: Callable[[float], float]) -> Any:
-    """Vectorise a function of `math`; `at_pole` gives the value where it raises."""
-
-    def one(x: float) -> float:
-        try:
-            return function(x)
-        except (ValueError, OverflowError):
-            return at_pole(x)
-
-    return np.vectorize(one, otypes=[np.float64])
-
-
-def _lgamma_pole(x: float) -> float:
-    return math.inf
-
-
-def _tgamma_pole(x: float) -> float:
-    """Overflow and 0 give infinity; negative integers and -inf have no value."""
-    if x == 0:
-        return math.copysign(math.inf, x)
-    return math.inf if x > 0 else math.nan
-
-
-def _rsqrt(x: Array) -> Array:
-    return np.asarray(1.0 / np.sqrt(x))
-
-
-_MATH: dict[str, Callable[..., Any]] = {
-    **{name: getattr(np, name) for name in ("exp", "exp2", "expm1", "log", "log1p", "log2")},
-    **{name: getattr(np, name) for name in ("log10", "sin", "cos", "tan", "sinh", "cosh", "tanh")},
-    **{"asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2},
-    **{"asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh},
-    **{"rsqrt": _rsqrt, "cbrt": np.cbrt, "pow": np.power, "hypot": np.hypot},
-    **{name: np.vectorize(getattr(math, name), otypes=[float]) for name in ("erf", "erfc")},
-    **{"lgamma": _each(math.lgamma, _lgamma_pole), "tgamma": _each(math.gamma, _tgamma_pole)},
-}
-
-_APPROXIMATIONS: dict[str, Callable[[Array], Any]] = {
-    **{"exp2": np.exp2, "log2": np.log2, "sqrt": np.sqrt},
-    **{"reciprocal": np.reciprocal, "rsqrt": _rsqrt},
-}
-
 _RULES: dict[type[Op], Rule] = {
     ops.ProgramId: _program_id,
     ops.NumPrograms: _num_programs,
@@ -608,6 +572,11 @@ _RULES: dict[type[Op], Rule] = {
     ops.ExpandDims: _rearrange(lambda array, op: np.expand_dims(array, op.axis)),
     ops.Reshape: _rearrange(lambda array, op: array.reshape(op.shape)),
     ops.Transpose: _rearrange(lambda array, op: array.transpose(op.permutation)),
+    ops.Join: _join,
+    ops.Split: _split,
+    ops.ExchangeBits: _rearrange(_exchange_bits),
+    ops.Gather: _gather,
+    ops.Histogram: _histogram,
     ops.Unary: _unary,
     ops.Binary: _binary,
     ops.Compare: _compare,
@@ -624,6 +593,9 @@ _RULES: dict[type[Op], Rule] = {
     ops.AtomicCas: _atomic_cas,
     ops.Reduce: _reduce,
     ops.Scan: _scan,
+    ops.Dot: _dot,
+    ops.Print: _print,
+    ops.Assert: _assert,
     ops.For: _for,
     ops.While: _while,
     ops.Barrier: lambda instance, op: [],

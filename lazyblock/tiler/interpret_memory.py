@@ -50,18 +50,17 @@ def memory_of(name: str, array: Array) -> Memory:
     if array.size == 0:
         return Memory(name, array.reshape(-1), 0)
     flips = tuple(slice(None, None, -1 if stride < 0 else 1) for stride in array.strides)
-    upward = array[flips]
+    upward = array[flips].view(f"u{array.itemsize}")  # of types that NumPy cannot describe too
     ends = zip(upward.shape, upward.strides, strict=True)
     length = 1 + sum((extent - 1) * stride for extent, stride in ends) // array.itemsize
     flat = np.lib.stride_tricks.as_strided(upward, (length,), (array.itemsize,))
     offset = (address_of(array) - address_of(upward)) // array.itemsize
-    return Memory(name, flat, offset)
+    return Memory(name, flat.view(array.dtype), offset)
 
 
 def address_of(array: Array) -> int:
     """Where the first element lies."""
-    address: int = array.__array_interface__["data"][0]
-    return address
+    return array.ctypes.data
 
 
 # --- addresses as integers -----------------------------------------------------------------------
@@ -95,15 +94,15 @@ def repoint(
     memories: list[Memory], block: Addresses, before: ScalarType, after: ScalarType
 ) -> Addresses:
     """Pointers to the same bytes as elements of another type."""
-    size, dtype = before.nbytes, to_numpy(after)
-    views = {NOWHERE: NOWHERE}
-    for number in np.unique(block.memory):
+    dtype = to_numpy(after)
+    first = block.offset * before.nbytes
+    skipped = first % dtype.itemsize
+    numbers = np.full(block.memory.shape, NOWHERE, np.int64)
+    for number, skip in sorted({*zip(block.memory.flat, skipped.flat, strict=True)}):
         if number != NOWHERE:
-            views[int(number)] = _view(memories, memories[number], 0, dtype)
-    memory = np.vectorize(views.__getitem__, otypes=[np.int64])(block.memory)
-    moved = block.offset * size
-    is_whole = moved % dtype.itemsize == 0
-    return Addresses(np.where(is_whole, memory, NOWHERE), moved // dtype.itemsize)
+            view = _view(memories, memories[number], int(skip), dtype)
+            numbers[(block.memory == number) & (skipped == skip)] = view
+    return Addresses(numbers, first // dtype.itemsize)
 
 
 def _find(

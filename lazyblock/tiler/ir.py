@@ -27,6 +27,7 @@ class Effect(enum.Enum):
     WRITE = "write"
     ATOMIC = "atomic"
     BARRIER = "barrier"
+    OUTPUT = "output"
 
 
 class Trait(enum.Enum):

@@ -23,6 +23,7 @@ _OUTER_TILES = 8  # of an iteration: what the next ones read comes in while the 
 _OUTER_LEAST = (32, 128)  # rows and columns that fill such tiles
 _CPU_ROW_ELEMENTS = 16384  # of a row held in a stack tile, within the first two cache levels
 _GPU_COLUMNS = 32  # of a tile that reduces columns: whole 128-byte lines of float32
+_SMALL_COLUMNS = 1 << 15  # elements that one program may reduce: the tail of another kernel
 _LEAST_COLUMNS = 8  # if there are few: what memory moves at least
 _STENCIL_ROWS, _STENCIL_COLUMNS, _STENCIL_WARPS = 8, 128, 2  # a thread has four runs of four
 _REPEATED_COLUMNS = 128  # of a GPU tile of several rows that read the same row
@@ -320,7 +321,8 @@ def _cut_columns(
     if target.is_gpu:  # narrow tiles, so that many programs share the columns
         kept = size_of([d.extent for d in dimensions if not d.is_reduced])
         columns = _GPU_COLUMNS
-        while columns > _LEAST_COLUMNS and kept < columns * target.num_units // 2:
+        is_small = kept * dimensions[inner].extent <= _SMALL_COLUMNS
+        while not is_small and columns > _LEAST_COLUMNS and kept < columns * target.num_units // 2:
             columns //= 2
         blocks[row] = min(next_power_of_2(dimensions[row].extent), columns)
         blocks[inner] = min(next_power_of_2(dimensions[inner].extent), 8192 // blocks[row])

@@ -33,6 +33,7 @@ from lazyblock.tracer.evaluation import evaluate
 from lazyblock.tracer.folds import Axis
 from lazyblock.tracer.functions import FUNCTIONS, Function
 from lazyblock.tracer.indexing import basic_index
+from lazyblock.tracer.memory import find_base, find_memory
 from lazyblock.tracer.operands import Operand, as_node, can_cast_same_kind, is_out_of_range
 from lazyblock.tracer.protocols import NumPyProtocols, namespace
 from lazyblock.tracer.stages import pipeline
@@ -49,6 +50,28 @@ class Cell:
     def __init__(self, node: Node, device: str | None) -> None:
         self.node = node
         self.device = device
+
+    @property
+    def is_unwritten(self) -> bool:
+        """Whether nobody has given the elements a value."""
+        return False
+
+
+class UnwrittenCell(Cell):
+    """The value of an array of `lb.empty` under `config.sanitize`: zeros that kernels may not read.
+
+    Whatever gives the array another value, an evaluation too, counts as writing.
+    """
+
+    __slots__ = ("_zeros",)
+
+    def __init__(self, node: Node, device: str | None) -> None:
+        super().__init__(node, device)
+        self._zeros = node
+
+    @property
+    def is_unwritten(self) -> bool:
+        return self.node is self._zeros
 
 
 def _operator(name: str) -> Callable[[Array, Any], Array]:
@@ -499,6 +522,8 @@ class Array(NumPyProtocols):
         base, view = self._cell.node, self._view
         node = base if view is None else view.of_input(base)
         return pipeline.evaluate([self.node], reason)[0] if node is None else node
+
+    __lazyblock_memory__, __lazyblock_base__ = find_memory, find_base  # for kernels
 
     def _values(self, reason: str) -> NDArray:
         return pipeline.to_numpy(self.stored(reason))

@@ -15,7 +15,13 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from lazyblock import config
-from lazyblock.errors import DTypeError, ShapeError, UnsupportedError, ValueRangeError
+from lazyblock.errors import (
+    DTypeError,
+    ReplacementError,
+    ShapeError,
+    UnsupportedError,
+    ValueRangeError,
+)
 from lazyblock.graph import build
 from lazyblock.graph.attrs import InputAttrs, Layout, Placeholder
 from lazyblock.graph.node import Node
@@ -89,6 +95,10 @@ class _FrozenCall:
         with config.scope(numerics=numerics):
             self.frozen = pipeline.freeze(outputs, inputs)
         self._run, self._devices = self.frozen.run, self.frozen.devices
+
+    def replace(self, number: int, kernel: Any) -> None:
+        self.frozen.replace(number, kernel)
+        self._run = self.frozen.run
 
     def __call__(self, inputs: list[Node]) -> list[Array]:
         return [*map(Array, map(Cell, self._run(inputs), self._devices))]
@@ -165,6 +175,14 @@ class CompiledExpression:
                 raise DTypeError(
                     f"Input {position} has dtype {given.dtype}, expected {expected.dtype}."
                 )
+
+    def replace(self, number: int, kernel: Any) -> None:
+        """Launch `kernel`, from `lb.load_kernel`, instead of kernel `number`.
+
+        It counts for arrays that lie in memory as those the expression was made of.
+        Raises: ReplacementError when it does not compute the same.
+        """
+        self._first.replace(number, kernel)
 
     @property
     def kernels(self) -> tuple[Any, ...]:
@@ -246,6 +264,16 @@ class CompiledFunction:
             trace = _Trace(self._function, args, kwargs, nodes, self._numerics)
             self._traces.add(key, trace)
         return trace(nodes)
+
+    def replace(self, number: int, kernel: Any) -> None:
+        """Launch `kernel`, from `lb.load_kernel`, instead of kernel `number` of the latest call.
+
+        Raises: ReplacementError when it does not compute the same.
+        """
+        latest = self._traces.latest
+        if latest is None:
+            raise ReplacementError("The function has not been called yet, so it has no kernels.")
+        latest.call.replace(number, kernel)
 
     @property
     def kernels(self) -> tuple[Any, ...]:

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from lazyblock import dtypes
+from lazyblock import config, dtypes
 from lazyblock.dtypes import DType
 from lazyblock.errors import DTypeError, ValueRangeError
 from lazyblock.graph import build
 from lazyblock.graph.node import Node
 from lazyblock.graph.ops import Op
 from lazyblock.shapes import Shape, as_shape
-from lazyblock.tracer.array import Array, Cell, from_host
+from lazyblock.tracer.array import Array, Cell, UnwrittenCell, from_host
 from lazyblock.tracer.functions import FUNCTIONS
 from lazyblock.tracer.operands import Operand, as_node
 from lazyblock.tracer.stages import pipeline
@@ -117,8 +117,15 @@ def ones(shape: Any, *, dtype: Any = None, device: str | None = None) -> Array:
 
 
 def empty(shape: Any, *, dtype: Any = None, device: str | None = None) -> Array:
-    """Zeros: there is no cheaper value, as nothing is stored yet."""
-    return zeros(shape, dtype=dtype, device=device)
+    """Zeros: there is no cheaper value, as nothing is stored yet.
+
+    Under `config.sanitize` a kernel that reads them before it has written them is reported.
+    """
+    return _unwritten(zeros(shape, dtype=dtype, device=device))
+
+
+def _unwritten(x: Array) -> Array:
+    return Array(UnwrittenCell(x._cell.node, x._cell.device)) if config.current.sanitize else x
 
 
 def full_like(
@@ -149,8 +156,8 @@ def ones_like(
 def empty_like(
     x: Any, /, *, dtype: Any = None, device: str | None = None, shape: Any = None
 ) -> Array:
-    """Zeros in the shape and dtype of `x`."""
-    return full_like(x, 0, dtype=dtype, device=device, shape=shape)
+    """`empty` in the shape and dtype of `x`."""
+    return _unwritten(full_like(x, 0, dtype=dtype, device=device, shape=shape))
 
 
 def arange(

@@ -4,6 +4,7 @@ import ctypes
 import enum
 import itertools
 import re
+import struct
 import subprocess
 import sys
 
@@ -13,7 +14,7 @@ import pytest
 from lazyblock import config, dtypes
 from lazyblock.backend.llvm.nvptx import emit_nvptx
 from lazyblock.backend.llvm.ptx import to_ptx
-from lazyblock.backend.runtime import cuda, cuda_driver, cuda_module
+from lazyblock.backend.runtime import cuda, cuda_driver, cuda_module, cuda_reports
 from lazyblock.backend.runtime.device import pack_pointer, pack_scalar
 from lazyblock.errors import CompileError, DeviceError, LaunchError, OutOfResourcesError
 from lazyblock.tiler.interpret import interpret
@@ -109,6 +110,7 @@ class FakeDriver:
         self.load_status = OK
         FakeDriver.current = self
         self.images = []
+        self.variables = {}
         self.CUresult = _Result
         for name in ("CUdevice_attribute", "CUfunction_attribute", "CUmemPool_attribute"):
             setattr(self, name, _Names())
@@ -183,6 +185,14 @@ class FakeDriver:
     def cuModuleGetFunction(self, module, name):
         return OK, FUNCTION
 
+    def cuModuleGetGlobal(self, module, name):
+        variable = self.variables[name.decode()]
+        return OK, ctypes.addressof(variable), len(variable)
+
+    def cuMemsetD8Async(self, pointer, value, nbytes, stream):
+        ctypes.memset(pointer, value, nbytes)
+        return (OK,)
+
     def cuStreamCreate(self, flags):
         return OK, STREAM
 
@@ -213,6 +223,7 @@ def fake(monkeypatch, tmp_path):
     monkeypatch.setattr(cuda, "driver", driver)
     monkeypatch.setattr(cuda_driver, "driver", driver)
     monkeypatch.setattr(cuda_module, "driver", driver)
+    monkeypatch.setattr(cuda_reports, "driver", driver)
     monkeypatch.setattr(cuda._thread, "current", None)
     return driver
 
@@ -317,6 +328,29 @@ def test_loading_ends_text_with_a_zero_and_reads_resources(fake, device):
     assert kernel.resources.shared_bytes == 16 + 64
     device.load(b"\x7fELF", "k", 128, 0)
     assert fake.images[-1] == b"\x7fELF"
+
+
+def test_a_failed_assertion_is_raised_once(fake, device):
+    failure = ctypes.create_string_buffer(struct.pack("<5i", 2, 3, 1, 0, 9), 20)
+    texts = b"|Kernel 'k': assertion 'a' failed\n4x4|Kernel 'k': assertion 'b' failed at f.py:7"
+    table = ctypes.create_string_buffer(texts)
+    fake.variables = {"lazyblock_failure": failure, "lazyblock_assertions": table}
+    kernel = device.load(b".global lazyblock_failure[20];", "k", 128, 0)
+    launch = device.bind(kernel, (4, 2, 1), 1)
+    message = r"Kernel 'k': assertion 'b' failed at f.py:7; program \(3, 1, 0\), lane \(2, 1\)\."
+    with pytest.raises(LaunchError, match=message):
+        launch(bytes(40))
+    launch(bytes(40))
+    assert len(fake.launches) == 2
+
+
+def test_only_kernels_that_tell_something_are_waited_for(fake, device):
+    quiet = device.bind(device.load(b"quiet", "k", 128, 0), (1, 1, 1), 1)
+    telling = device.bind(device.load(b"call vprintf", "k", 128, 0), (1, 1, 1), 1)
+    fake.wait_status = _Result.CUDA_ERROR_ILLEGAL_ADDRESS
+    quiet(bytes(40))
+    with pytest.raises(LaunchError, match="out of bounds"):
+        telling(bytes(40))
 
 
 def test_what_the_compiler_says_is_kept(fake, device):

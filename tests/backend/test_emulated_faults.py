@@ -14,8 +14,8 @@ from lazyblock.backend.llvm.emulated import EmulatedEmitter, _entry
 from lazyblock.backend.llvm.layout import LinearLayout
 from lazyblock.backend.llvm.nvptx import NvptxKernel
 from lazyblock.backend.llvm.nvptx_barriers import SharedAccess
+from lazyblock.backend.llvm.nvptx_functions import GLOBAL_POINTER, SHARED_POINTER
 from lazyblock.backend.llvm.nvptx_shared import SharedMemory, Slot
-from lazyblock.backend.llvm.nvptx_thread import GLOBAL_POINTER, SHARED_POINTER
 from lazyblock.backend.llvm.optimize import host_target, to_object
 from lazyblock.backend.runtime.device import pack_pointer, pack_scalar
 from lazyblock.errors import SanitizerError
@@ -240,14 +240,15 @@ def fail_comparison(make):
 
 
 def test_a_wrong_basis_vector_in_a_conversion_changes_the_result(monkeypatch):
-    accesses = nvptx_convert._accesses
+    places = nvptx_convert._Places
 
-    def swapped(slot, shared, element, layout):
+    def swapped(slot, shared, element, layout, *rest_of_place):
         first, second, *rest = layout.lane
-        return accesses(slot, shared, element, replace(layout, lane=(second, first, *rest)))
+        moved = replace(layout, lane=(second, first, *rest))
+        return places(slot, shared, element, moved, *rest_of_place)
 
-    pieces = iter([accesses, swapped] * 9)  # what is written is right, what is read is not
-    monkeypatch.setattr(nvptx_convert, "_accesses", lambda *args: next(pieces)(*args))
+    pieces = iter([places, swapped] * 9)  # what is written is right, what is read is not
+    monkeypatch.setattr(nvptx_convert, "_Places", lambda *args: next(pieces)(*args))
     fail_comparison(transpose_values())
 
 

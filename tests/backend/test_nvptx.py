@@ -5,7 +5,8 @@ import pytest
 
 from lazyblock.backend.llvm.atomics import Atomic
 from lazyblock.backend.llvm.nvptx import emit_nvptx
-from lazyblock.backend.llvm.nvptx_thread import GLOBAL_POINTER, ThreadEmitter
+from lazyblock.backend.llvm.nvptx_functions import GLOBAL_POINTER
+from lazyblock.backend.llvm.nvptx_thread import ThreadEmitter
 from lazyblock.backend.llvm.ptx import to_ptx
 from lazyblock.errors import OutOfResourcesError, UnsupportedError
 from lazyblock.target import cuda_target

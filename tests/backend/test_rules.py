@@ -12,8 +12,9 @@ from lazyblock.tiler.builder import Builder
 from lazyblock.tiler.ops.arith import BINARY_KINDS, COMPARE_KINDS, UNARY_KINDS
 from lazyblock.tiler.types import SCALARS, PointerType, float16, float32, to_numpy
 from tests.helpers.cpu import assert_same_as_interpreter
+from tests.helpers.programs import COMPUTED
 
-FULL = [scalar for scalar in SCALARS.values() if not scalar.is_half]
+FULL = [scalar for scalar in COMPUTED if not scalar.is_half]
 FLOATS = [scalar for scalar in FULL if scalar.is_floating]
 SHAPES = [(), (4,), (64,)]
 BINARY_CASES = [

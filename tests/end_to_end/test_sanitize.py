@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 import lazyblock as lb
+import lazyblock.language as tl
 from lazyblock import config, pipeline
 from lazyblock.backend.devices import get_device
 from lazyblock.backend.runtime.device import pack_pointer, pack_scalar
@@ -153,6 +154,103 @@ def test_what_unchecked_kernels_wrote_is_written():
         allocate = get_device("cpu").allocator(128)
     first, second = allocate(), get_device("cpu").allocate(128)
     launch_on_buffers(copy_up_to("lt", block=32)(None).program, [first.pointer, second.pointer], 32)
+
+
+def test_empty_arrays_are_unwritten_until_somebody_writes():
+    x = lb.asarray(np.ones(8, np.float32), device="cpu")
+    fresh = lb.empty(8, dtype=np.float32, device="cpu")
+    add_into[(1,)](x, lb.zeros(8, dtype=np.float32, device="cpu"), N=8)
+    fresh[...] = 2
+    add_into[(1,)](x, fresh, N=8)  # an assignment is writing
+    assert_equal_values(fresh.numpy(), np.full(8, 3, np.float32))
+    copied = lb.empty_like(x)
+    copy_into[(1,)](x, copied, N=4)
+    add_into[(1,)](x, copied, N=4)
+    with pytest.raises(SanitizerError, match="unwritten memory at offset 4 of 'out'"):
+        add_into[(1,)](x, copied, N=8)
+
+
+# --- offsets that wrap ---------------------------------------------------------------------------
+
+
+@lb.jit
+def copy_into(x, out, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(out + i, tl.load(x + i))
+
+
+@lb.jit
+def add_into(x, out, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(out + i, tl.load(out + i) + tl.load(x + i))
+
+
+@lb.jit
+def read_by_hash(x, out, factor):
+    i = tl.arange(0, 16) + 1
+    hashed = (i * factor).to(tl.uint32, bitcast=True) % 16
+    tl.store(out + i - 1, tl.load(x + hashed))
+
+
+@lb.jit
+def read_masked(x, out, factor):
+    i = tl.arange(0, 16)
+    tl.store(out + i, tl.load(x + i * factor, mask=i < 1, other=0.0))
+
+
+@lb.jit
+def read_wide(x, out, factor):
+    i = tl.arange(0, 16)
+    tl.store(out + i, tl.load(x + i.to(tl.int64) * factor * 0 + i))
+
+
+@lb.jit
+def read_there_and_back(x, out, factor):
+    i = tl.arange(0, 16)
+    tl.store(out + i, tl.load(x + (i + factor) - factor))
+
+
+@lb.jit
+def read_by_steps(x, out, factor):
+    place = tl.program_id(0)
+    for _ in range(4):
+        place += factor
+    rows = tl.expand_dims(place + tl.arange(0, 16), 0)
+    tl.store(out + tl.arange(0, 16), tl.sum(tl.load(x + rows.to(tl.int64)), axis=0))
+
+
+@pytest.mark.parametrize("kernel", [read_by_hash, read_masked, read_wide])
+def test_wraps_that_reach_no_element_pass(kernel):
+    x = np.arange(16, dtype=np.float32)
+    kernel[(1,)](x, x.copy(), 0x7FFFFFF1)
+
+
+def test_wraps_are_followed_through_loops_and_wider_types():
+    x = np.zeros(16, np.float32)
+    with pytest.raises(SanitizerError) as caught:
+        read_by_steps[(1,)](x, x.copy(), 0x40000000)
+    message = str(caught.value)
+    assert "an i32 offset wrapped: read at offset 0 of 'x' instead of 4294967296." in message
+    assert "it wrapped in '" in message and "binary add" in message
+
+
+def test_pointers_that_leave_and_come_back_pass():
+    x = np.arange(16, dtype=np.float32)
+    out = np.zeros(16, np.float32)
+    read_there_and_back[(1,)](x, out, 0x7FFFFFF0)  # the wrapped 32 bits are the right ones again
+    np.testing.assert_array_equal(out, x)
+
+
+def test_views_of_another_type_have_the_arguments_name():
+    x = np.zeros(4, np.float32)
+    with pytest.raises(SanitizerError, match="out-of-bounds read at offset 2 of 'x', whose buffer"):
+        read_pairs[(1,)](x, np.zeros(4, np.int64))
+
+
+@lb.jit
+def read_pairs(x, out):
+    i = tl.arange(0, 4)
+    tl.store(out + i, tl.load(x.to(tl.pointer_type(tl.int64)) + i))
 
 
 def test_pointers_into_no_buffer_are_refused():

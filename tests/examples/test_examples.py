@@ -30,10 +30,25 @@ def test_example_is_one_kernel(name):
     assert len(frozen.kernels) == 1
 
 
-def test_readme_tour_runs(tmp_path, monkeypatch):
-    (tour,) = re.findall(r"```python\n(.*?)```", README.read_text(), flags=re.DOTALL)
+def run_page(page, tmp_path, monkeypatch):
+    """The names that a page's Python leaves."""
+    code = "\n".join(re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL))
+    path = tmp_path / "page.py"  # a file: kernels are read from their source
+    path.write_text(code)
     monkeypatch.chdir(tmp_path)
     names = {}
-    exec(compile(tour, str(README), "exec"), names)
+    exec(compile(code, str(path), "exec"), names)
+    return names
+
+
+def test_readme_tour_runs(tmp_path, monkeypatch):
+    names = run_page(README, tmp_path, monkeypatch)
     np.testing.assert_allclose(names["y"].numpy().sum(axis=1), 1, rtol=1e-5)
     assert list(tmp_path.joinpath("out").iterdir())
+    np.testing.assert_array_equal(names["out"], 2)
+
+
+def test_page_on_kernels_runs(tmp_path, monkeypatch):
+    names = run_page(README.parent / "docs" / "kernels.md", tmp_path, monkeypatch)
+    np.testing.assert_array_equal(names["out"], 2)
+    np.testing.assert_array_equal(names["b"].numpy(), 4)

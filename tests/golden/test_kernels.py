@@ -14,6 +14,7 @@ from lazyblock.graph.ops import Op
 from lazyblock.language.unparse import unparse
 from lazyblock.target import Target, cuda_target
 from tests.helpers.expressions import apply, array, scalar, softmax, standardise, total
+from tests.helpers.language import meaning_of, read_text
 from tests.helpers.ptxas import assemble
 
 GOLDEN = Path(__file__).parent / "kernels"
@@ -77,7 +78,7 @@ def test_ptx_assembles_without_spills(name, dtype, arch, tmp_path):
 
 @pytest.mark.parametrize("target", [CPU, cuda_target("sm_90a")], ids=lambda target: target.kind)
 @pytest.mark.parametrize("name", CASES)
-def test_source_text(name, target, update_golden):
+def test_source_text_is_golden_and_means_the_kernel(name, target, update_golden):
     expression, _, _ = CASES[name]
     _, lowered, _ = pipeline.compile_for(expression(dtypes.float32), target)
     text = "\n".join(unparse(kernel.program) for kernel in lowered)
@@ -86,3 +87,6 @@ def test_source_text(name, target, update_golden):
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
     assert path.read_text() == text
+    for kernel in lowered:
+        read = read_text(unparse(kernel.program), kernel.program)
+        assert meaning_of(read) == meaning_of(kernel.program)

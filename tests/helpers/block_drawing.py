@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from lazyblock.tiler.builder import Builder
 from lazyblock.tiler.ops.arith import BINARY_KINDS, COMPARE_KINDS, UNARY_KINDS
 from lazyblock.tiler.ops.atomic import ORDERS, RMW_KINDS
+from lazyblock.tiler.ops.contract import COMBINATIONS
 from lazyblock.tiler.types import (
+    FLOAT8S,
     SCALARS,
     PointerType,
     float32,
@@ -23,15 +25,17 @@ from lazyblock.tiler.types import (
     int32,
     int64,
     uint8,
+    uint32,
 )
 from tests.backend.kernels import Case
-from tests.helpers.programs import random_array
+from tests.helpers.programs import COMPUTED, random_array
 
 NUMBERS = [0, 1, -1, 2, 3, 0.5, 8, 100]
 ON_FLOATS = [k for k, where in BINARY_KINDS.items() if "f" in where and k != "div_normal"]
 ON_INTEGERS = [kind for kind, where in BINARY_KINDS.items() if "i" in where]
 UNARY_FLOATS = [kind for kind, where in UNARY_KINDS.items() if "f" in where]
 UNARY_INTEGERS = [kind for kind, where in UNARY_KINDS.items() if "i" in where]
+DOT_TYPES = [(element, acc) for (element, *_), sums in COMBINATIONS for acc in sums]
 EXACT_SUMS = ["add", "mul", "and", "or", "xor", "max", "min"]
 EXTREMES = ["max", "min", "maxnum", "minnum"]
 
@@ -57,11 +61,13 @@ class _Drawer:
         self.grid = self.pick([(1, 1, 1), (2, 1, 1), (3, 1, 1), (2, 2, 1), (1, 1, 2)])
         count = math.prod(self.grid)
         # at least some elements for the last instance, often a cut
-        self.n = count * self.size - self.pick([0, 0, 1, self.size // 2, self.size - 1])
+        self.n = count * self.size - self.pick(
+            [0, 0, self.size // 2, min(self.size - 1, 1), self.size - 1]
+        )
         warps = [1, 2, 4, 8] if self.size < 4096 else [4, 8]
         self.b = Builder("drawn", num_warps=self.pick(warps))
         self.scalars = draw(
-            st.lists(st.sampled_from(list(SCALARS.values())), min_size=2, max_size=3, unique=True)
+            st.lists(st.sampled_from(COMPUTED), min_size=2, max_size=3, unique=True)
         )
         aligned = self.pick([16, 1])
         self.inputs, self.outputs = (
@@ -197,20 +203,25 @@ class _Drawer:
         return self.b.select(self.like(int1, a.shape), a, self.operand(a))
 
     def cast(self):
-        return self.b.cast(self.any_value(), self.pick(list(SCALARS.values())))
+        return self.b.cast(self.any_value(), self.pick(COMPUTED))
+
+    def narrow(self):
+        """Through a float of one byte."""
+        a = self.b.cast(self.any_value(), self.pick(FLOAT8S))
+        return self.b.cast(a, self.pick(COMPUTED))
 
     def bitcast(self):
         a = self.any_value()
         if a.type.scalar.is_floating:  # the bits of a NaN that an operation made are not defined
             a = self.b.select(self.b.is_nan(a), 1.0, a)
-        same_width = [t for t in SCALARS.values() if t.bits == a.type.scalar.bits]
+        same_width = [t for t in COMPUTED if t.bits == a.type.scalar.bits]
         return self.b.bitcast(a, self.pick(same_width))
 
     def fma(self):
         a = self.b.cast(self.any_value(), self.pick([float32, float64]))
         return self.b.fma(a, self.operand(a), self.operand(a))
 
-    ON_VALUES = (binary, binary, unary, compare, select, cast, bitcast, fma)
+    ON_VALUES = (binary, binary, unary, compare, select, cast, narrow, bitcast, fma)
 
     def transpose(self):
         a = self.any_block()
@@ -302,8 +313,54 @@ class _Drawer:
         shapes = [v.shape for v in self.pool if v.shape and v.type.size == self.size]
         return self.pick([self.shape, *shapes])
 
+    def join(self):
+        a = self.any_value()
+        pair = self.pick([(a, self.operand(a)), (self.operand(a), a)])
+        if len(a.shape) == 5 or 2 * a.type.size > self.size:
+            return pair[0]
+        return self.b.join(*pair)
+
+    def split(self):
+        """Both halves of some axis."""
+        a = self.any_block()
+        wide = [axis for axis, extent in enumerate(a.shape) if extent > 1]
+        if not wide:
+            return a
+        axis = self.pick(wide)
+        extents = self.pick([(2, a.shape[axis] // 2), (a.shape[axis] // 2, 2)])
+        cut = self.b.reshape(a, (*a.shape[:axis], *extents, *a.shape[axis + 1 :]))
+        place = axis + extents.index(2)
+        order = [number for number in range(len(cut.shape)) if number != place]
+        halves = self.b.split(self.b.transpose(cut, (*order, place)))
+        if self.pick([True, False]):
+            return self.pick(halves)
+        joined = self.b.join(*self.pick([halves, halves[::-1]]))
+        return joined if self.pick([True, False]) else self.b.reshape(joined, a.shape)
+
+    def exchange(self):
+        a = self.any_block()
+        axis = self.draw(st.integers(0, len(a.shape) - 1))
+        return self.b.exchange(a, axis, self.draw(st.integers(0, a.shape[axis] - 1)))
+
+    def gather_block(self):
+        """Elements of a block at computed places along an axis of any extent."""
+        a = self.any_block()
+        axis = self.draw(st.integers(0, len(a.shape) - 1))
+        extent = self.pick([1, 2, a.shape[axis], 2 * a.shape[axis]])
+        if a.type.size // a.shape[axis] * extent > self.size:
+            extent = a.shape[axis]
+        shape = (*a.shape[:axis], extent, *a.shape[axis + 1 :])
+        index = self.b.and_(self.like(self.pick([int32, int64, uint8]), shape), a.shape[axis] - 1)
+        return self.b.gather(a, index, axis)
+
+    def histogram(self):
+        a = self.any_block()
+        numbers = self.b.reshape(self.b.cast(a, self.pick([int32, uint32])), (a.type.size,))
+        mask = self.like(int1, numbers.shape) if self.pick([True, False]) else None
+        return self.b.histogram(numbers, self.pick([1, 2, 8, 64]), mask)
+
     def gather(self):
-        """Elements at computed places."""
+        """Elements at computed places in memory."""
         scalar, shape = self.pick(self.scalars), self.any_block_shape()
         index = self.b.and_(self.like(int32, shape), 0x7FFFFFFF)
         index = self.b.rem(index, self.b.broadcast_to(self.limit, shape))
@@ -321,8 +378,29 @@ class _Drawer:
         value = self.like(scalar, shape)
         return self.b.atomic(kind, pointers, value, mask, sem=self.pick(ORDERS))
 
-    ON_BLOCKS = (transpose, reshape, expand, reduce, count, argreduce, through_memory, gather)
-    ON_BLOCKS = (*ON_BLOCKS, update)
+    def dot(self):
+        """Of integers, or of zeros and ones: exact in whatever order."""
+        element, acc = (SCALARS[name] for name in self.pick(DOT_TYPES))
+        batch, m, n, k = self.any_shape(4, self.draw(st.integers(0, self.size.bit_length() - 1)))
+        is_turned = self.pick([False, True])
+        shapes = [(batch, m, k), (batch, n, k) if is_turned else (batch, k, n), (batch, m, n)]
+        if batch == 1:
+            shapes = [shape[1:] for shape in shapes]
+        types = element, element, acc
+        if element.is_integer:
+            values = [self.like(*pair) for pair in zip(types, shapes, strict=True)]
+        else:
+            bits = [self.like(int1, shape) for shape in shapes]
+            values = [self.b.cast(*pair) for pair in zip(bits, types, strict=True)]
+        if is_turned:
+            order = (1, 0) if batch == 1 else (0, 2, 1)
+            values[1] = self.b.transpose(values[1], order)
+        return self.b.dot(*values)
+
+    ON_BLOCKS = (
+        *(transpose, reshape, expand, reduce, count, argreduce, through_memory, gather, dot),
+        *(join, split, exchange, gather_block, histogram, update),
+    )
     IN_ORDER = (compose, outermost)
 
     def uniform(self):

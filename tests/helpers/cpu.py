@@ -6,10 +6,12 @@ from lazyblock.backend.llvm.host import emit_host
 from lazyblock.backend.llvm.optimize import to_object
 from lazyblock.backend.runtime.cpu import CpuDevice
 from lazyblock.backend.runtime.device import pack_pointer, pack_scalar
-from lazyblock.dtypes import bfloat16
+from lazyblock.dtypes import bfloat16, float8_e4m3fn, float8_e4m3fnuz, float8_e5m2fnuz
 from lazyblock.tiler.interpret import interpret
 from lazyblock.tiler.types import to_numpy
 from lazyblock.tiler.verify import verify_program
+
+UNKNOWN_TO_NUMPY = (bfloat16, float8_e4m3fn, float8_e4m3fnuz, float8_e5m2fnuz)  # floats all
 
 
 def load_on_cpu(program, target=None, level=3):
@@ -42,7 +44,7 @@ def run_on_cpu(program, arguments, grid=(1, 1, 1), work=0, target=None, level=3)
 def assert_same_bits(actual, expected):
     """Equal bit for bit, save that any NaN equals any NaN."""
     assert actual.dtype == expected.dtype and actual.shape == expected.shape
-    if actual.dtype.kind == "f" or actual.dtype == bfloat16:
+    if actual.dtype.kind == "f" or actual.dtype in UNKNOWN_TO_NUMPY:
         same_nan = np.isnan(actual) & np.isnan(expected)
         integers = f"u{actual.dtype.itemsize}"
         different = (actual.view(integers) != expected.view(integers)) & ~same_nan

@@ -25,6 +25,7 @@ from lazyblock.tiler.types import (
     to_numpy,
 )
 
+COMPUTED = [scalar for scalar in SCALARS.values() if not scalar.is_float8]
 SIZE = 64  # elements of every array argument
 BLOCK = 16
 GRID = (4, 1, 1)
@@ -156,9 +157,29 @@ def branch() -> Program:
     return b.finish()
 
 
+def shuffled() -> Program:
+    """Elements that change places: joined, split, exchanged, gathered, counted."""
+    b = Builder("shuffled")
+    x, out = _pointers(b, "x", "out", element=int32)
+    (counts,) = _pointers(b, "counts", element=int32)
+    row = b.load(b.add_pointer(x, _offsets(b)))
+    left, right = b.split(b.reshape(row, (BLOCK // 2, 2)))
+    pairs = b.reshape(b.join(b.exchange(right, 0, 3), b.exchange(left, 0, 7)), (BLOCK,))
+    index = b.and_(row, BLOCK - 1)
+    b.store(b.add_pointer(out, _offsets(b)), b.add(b.gather(pairs, index, 0), pairs))
+    below = b.compare("lt", pairs, 7)
+    own = b.add_pointer(counts, b.mul(b.program_id(0), BLOCK))
+    b.store(b.add_pointer(own, b.arange(0, 8)), b.histogram(row, 8))
+    b.store(b.add_pointer(own, b.arange(8, 16)), b.histogram(index, 8, below))
+    return b.finish()
+
+
 ZOO: dict[str, Callable[[], Program]] = {
     make.__name__: make
-    for make in (vector_add, row_softmax, loop_sum, transpose_tile, argmax, running_best, branch)
+    for make in (
+        *(vector_add, row_softmax, loop_sum, transpose_tile, argmax, running_best, branch),
+        shuffled,
+    )
 }
 
 
@@ -245,7 +266,10 @@ class _Random:
     def binary(self) -> Value:
         a = self.any_value()
         domain = "f" if a.type.scalar.is_floating else "i"
-        kind = self.choose([kind for kind, where in BINARY_KINDS.items() if domain in where])
+        kinds = [kind for kind, where in BINARY_KINDS.items() if domain in where]
+        if a.type.scalar.bits < 32:
+            kinds = [kind for kind in kinds if kind != "mulhi"]  # the language has no word for it
+        kind = self.choose(kinds)
         b = self.choose([self.any_value(a.type.scalar), self.constant_like(a)])
         return self.b.binary(kind, *self.choose([(a, b), (b, a)]))
 
@@ -341,7 +365,7 @@ class _Random:
 
 def random_program(rng: np.random.Generator, steps: int = 20) -> Program:
     """A verified-by-construction program over three random types."""
-    choices = [t for t in SCALARS.values() if t != int1]
+    choices = [t for t in COMPUTED if t != int1]
     picked = [choices[i] for i in rng.choice(len(choices), 3, replace=False)]
     growth = _Random(rng, picked)
     for _ in range(steps):

@@ -28,7 +28,7 @@ from lazyblock.tiler.types import (
     int64,
     uint8,
 )
-from tests.helpers.language import run_text
+from tests.helpers.language import read_text
 from tests.helpers.programs import GRID, ZOO, copy_arguments, make_arguments, random_program
 
 
@@ -200,6 +200,7 @@ def test_reductions(kind, scalar, text):
         ("add", float32, False, "sums = tl.cumsum(x, axis=0)"),
         ("add", int8, True, "sums = tl.cumsum(x, axis=0, reverse=True).to(tl.int8)"),
         ("mul", float16, False, "products = tl.cumprod(x, axis=0)"),
+        ("add", bfloat16, False, "sums = tl.associative_scan(x, 0, combine_0)"),
         ("max", float32, False, "scanned = tl.associative_scan(x, 0, combine_0)"),
         ("or", int1, True, "scanned = tl.associative_scan(x, 0, combine_0, reverse=True)"),
     ],
@@ -257,7 +258,7 @@ def assert_text_means(program, arguments, grid=GRID):
     ast.parse(text)
     expected, actual = copy_arguments(arguments), copy_arguments(arguments)
     interpret(program, expected, grid)
-    run_text(text, program, actual, grid)
+    interpret(read_text(text, program), actual, grid)
     for left, right in zip(expected, actual, strict=True):
         if isinstance(left, np.ndarray):
             assert_same(left, right, text)

@@ -164,6 +164,12 @@ def test_quotients_of_possibly_negative_runs_do_not_repeat():
     assert infos[shifted].constancy == (32,)
 
 
+def test_exchanged_bits_cut_runs_and_keep_repetition():
+    assert info_of(lambda b: b.exchange(b.arange(0, 64), 0, 8 + 32)).contiguity == (8,)
+    pairs = lambda b: b.exchange(b.div(b.arange(0, 64), 4), 0, 3)  # noqa: E731
+    assert info_of(pairs).constancy == (4,)
+
+
 def test_reshape_splits_and_joins_runs():
     b = Builder()
     tile = b.reshape(b.arange(0, 64), (4, 16))
@@ -249,6 +255,13 @@ class AddressProgram:
         order = tuple(int(axis) for axis in self.rng.permutation(len(shape)))
         self.keep(self.b.reshape(self.b.transpose(tile, order), (32,)))
 
+    def exchange(self):
+        shape = [(32,), (4, 8), (2, 4, 4)][self.rng.integers(3)]
+        axis = int(self.rng.integers(len(shape)))
+        mask = int(self.rng.integers(shape[axis]))
+        tile = self.b.reshape(self.value(), shape)
+        self.keep(self.b.reshape(self.b.exchange(tile, axis, mask), (32,)))
+
     def spread(self):
         row = self.b.reshape(self.value(), (4, 8))
         half = self.b.reduce_with("min", row, int(self.rng.integers(2)))
@@ -264,7 +277,7 @@ class AddressProgram:
 
     STEPS = (
         *(binary, binary, by_constant, by_constant, by_constant, by_parameter, cast),
-        *(compare, compare, select, fold, spread, address),
+        *(compare, compare, select, fold, exchange, spread, address),
     )
 
     def run(self, grid_place):

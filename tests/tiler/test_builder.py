@@ -75,7 +75,7 @@ def test_scalar_pointers_follow_the_offsets_shape():
         (lambda b, i, f: b.unary("sqrt", i), "'sqrt' is not defined on i32"),
         (lambda b, i, f: b.compare("spaceship", i, i), "unknown comparison"),
         (lambda b, i, f: b.select(i, i, i), "select needs an i1 condition"),
-        (lambda b, i, f: b.fma(i, i, i), "fma is for floats"),
+        (lambda b, i, f: b.fma(i, i, i), "'fma' is not defined on i32"),
         (lambda b, i, f: b.math("exp", f, f), "'exp' takes 1 arguments"),
         (lambda b, i, f: b.math("frob", f), "unknown function 'frob'"),
         (lambda b, i, f: b.bitcast(i, int8), "bitcast needs equal widths"),

@@ -8,7 +8,9 @@ import pytest
 from lazyblock.errors import DTypeError, LaunchError
 from lazyblock.tiler import types
 from lazyblock.tiler.builder import Builder
-from lazyblock.tiler.interpret import interpret
+from lazyblock.tiler.exact_integers import ExactIntegers
+from lazyblock.tiler.interpret import evaluate, interpret
+from lazyblock.tiler.ir import walk
 from lazyblock.tiler.ops.arith import MATH_FUNCTIONS
 from lazyblock.tiler.types import (
     PointerType,
@@ -413,4 +415,17 @@ def test_softmax_rows_sum_to_one():
 def test_every_number_type_can_be_stored():
     for scalar in types.SCALARS.values():
         result = compute(lambda b, v, s=scalar: b.constant(1, s, (2,)), np.zeros(2, np.int8))
-        assert result.tolist() == [1, 1]
+        assert types.decode(result, scalar).tolist() == [1, 1]
+
+
+def test_wrapped_integers_are_forgotten_with_their_arrays():
+    integers = ExactIntegers(evaluate)
+    builder = Builder("wraps")
+    total = builder.add(builder.constant(2**31 - 1, int32), builder.constant(1, int32))
+    (op,) = (op for op in walk(builder.finish().body) if op.results == (total,))
+    one, most, wrapped = (np.asarray(v, np.int32) for v in (1, 2**31 - 1, -(2**31)))
+    integers.follow(op, [most, one], [wrapped])
+    assert integers.find(wrapped).exact == 2**31 and integers.find(wrapped).op is op
+    assert len(integers) == 1 and integers.find(one) is None
+    del wrapped
+    assert len(integers) == 0

@@ -1,11 +1,15 @@
 """Half arithmetic becomes float32 arithmetic and stays NumPy's, bit for bit."""
 
+import bisect
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 from lazyblock.tiler.builder import Builder
 from lazyblock.tiler.interpret import interpret
 from lazyblock.tiler.ir import walk
+from lazyblock.tiler.math.fma import fma
 from lazyblock.tiler.ops import Cast, Reduce, Select
 from lazyblock.tiler.passes.expand_math import expand_math
 from lazyblock.tiler.passes.legalise_half import legalise_half
@@ -94,6 +98,51 @@ def test_remainder_is_fmod(element):
     program = half_program(lambda b, v, w: b.rem(v, w), element, 2)
     expected = np.fmod(x.astype(np.float64), y.astype(np.float64)).astype(x.dtype)
     assert_same_bits(run(program, x.dtype, x, y), expected)
+
+
+def nearest_half(exact, halves, numbers):
+    """Of sorted halves the one nearest to a fraction, of two the even one; infinity beyond."""
+    place = bisect.bisect_left(numbers, exact)
+    if place in (0, len(numbers)):
+        return halves[min(place, len(numbers) - 1)]
+    below, above = exact - numbers[place - 1], numbers[place] - exact
+    is_even = halves[place : place + 1].view(np.uint16)[0] % 2 == 0
+    return halves[place if above < below or (above == below and is_even) else place - 1]
+
+
+@pytest.mark.parametrize("element", HALVES, ids=str)
+def test_fma_rounds_once(element):
+    """Products between two halves, and addends that are far too small to be seen beside them."""
+    rng = np.random.default_rng(0)
+    x, y, z = rng.normal(size=(3, 4096)).astype(to_numpy(element))
+    z[:1024] *= np.float32(2.0) ** rng.integers(-20, 12, 1024).astype(to_numpy(element))
+    half = 2.0 ** (-11 if element == float16 else -8)
+    x[1024:2048] = np.float32(1 + half * 2).astype(x.dtype) * y[1024:2048]
+    y[1024:2048] = (1 + half * 4 * rng.integers(0, 9, 1024)).astype(x.dtype)
+    x[2048:3072], y[2048:3072] = 1 + 16 * half, 1 + half * 2 ** rng.integers(1, 7, 1024)
+    z[2048:3072] *= np.float32(2.0**-14)
+    program = half_program(lambda b, u, v, w: b.fma(u, v, w), element, 3)
+    halves = every_half(element)
+    halves = np.sort(halves[np.isfinite(halves)].astype(np.float32)).astype(x.dtype)
+    numbers = [Fraction(float(number)) for number in halves]
+    exact = [
+        Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c))
+        for a, b, c in zip(x, y, z, strict=True)
+    ]
+    expected = np.array([nearest_half(e, halves, numbers) for e in exact], x.dtype)
+    assert_same_bits(run(program, x.dtype, x, y, z), expected)
+    assert_same_bits(fma(x, y, z), expected)
+
+
+def test_fma_of_special_halves():
+    for element in HALVES:
+        special = np.array([0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 3e4], np.float32)
+        grid = np.meshgrid(special, special, special)
+        x, y, z = (np.resize(part, 1024).astype(to_numpy(element)) for part in grid)
+        program = half_program(lambda b, u, v, w: b.fma(u, v, w), element, 3)
+        product = x.astype(np.float64) * y.astype(np.float64)
+        expected = (product + z.astype(np.float64)).astype(x.dtype)
+        assert_same_bits(run(program, x.dtype, x, y, z), expected)
 
 
 @pytest.mark.parametrize("element", HALVES, ids=str)

@@ -16,7 +16,6 @@ from lazyblock.tiler.passes.fold_constants import constant_of, fold_constants
 from lazyblock.tiler.passes.version_masks import MAX_OPS, version_masks
 from lazyblock.tiler.printer import print_program
 from lazyblock.tiler.types import (
-    SCALARS,
     PointerType,
     bfloat16,
     float16,
@@ -31,6 +30,7 @@ from lazyblock.tiler.types import (
 )
 from lazyblock.tiler.verify import verify_program
 from tests.helpers.programs import (
+    COMPUTED,
     GRID,
     SIZE,
     ZOO,
@@ -238,7 +238,7 @@ def test_casts_there_and_back():
         assert_stays(lambda b, x, n=narrow, w=wide: b.cast(b.cast(x, n), w), wide)
 
 
-@pytest.mark.parametrize("scalar", SCALARS.values(), ids=str)
+@pytest.mark.parametrize("scalar", COMPUTED, ids=str)
 def test_constants_compute_as_the_interpreter(scalar):
     """Folded and interpreted agree on all kinds that the type has."""
     b = Builder()
@@ -483,6 +483,26 @@ def test_loop_bodies_are_versioned_alone():
     assert count_ops(after, ops.For) == 1
 
 
+def test_loops_in_branches_are_versioned_once():
+    b = Builder()
+    out, n = b.parameter("out", PointerType(float32)), b.parameter("n", int32)
+
+    def write(start):
+        offsets, end = b.add(b.splat(start, (4,)), b.arange(0, 4)), b.splat(n, (4,))
+        zeros, mask = b.constant(0.0, float32, (4,)), b.compare("lt", offsets, end)
+        b.store(b.add_pointer(out, offsets), zeros, mask)
+        return []
+
+    def walk_row():
+        b.for_(0, n, 4, [], write)
+        return []
+
+    b.if_(b.compare("gt", n, 8), walk_row, lambda: [])
+    after = version_masks(b.finish())
+    verify_program(after)
+    assert masks_by_branch(after) == [(1, 0), (0, 1)]
+
+
 def make_tile_copy(kind="lt", wide=False):
     """An 8x8 tile of a matrix under a mask of rows and columns."""
     b = Builder()
@@ -543,6 +563,15 @@ def test_masks_from_memory_stay():
     lanes = b.arange(0, 8)
     mask = b.load(b.add_pointer(flags, lanes))
     b.store(b.add_pointer(x, lanes), b.constant(1.0, float32, (8,)), mask)
+    program = b.finish()
+    assert version_masks(program) is program
+
+
+def test_masks_that_are_always_full_need_no_version():
+    b = Builder()
+    x = b.parameter("x", PointerType(float32))
+    full = b.constant(True, int1, (8,))
+    b.store(b.add_pointer(x, b.arange(0, 8)), b.constant(1.0, float32, (8,)), full)
     program = b.finish()
     assert version_masks(program) is program
 

@@ -103,3 +103,15 @@ def test_creation_errors():
         lb.linspace(0, 1, -1)
     with pytest.raises(OverflowError):
         lb.full(3, 300, dtype="int8")
+
+
+@pytest.mark.parametrize("start", range(5))
+def test_aliased_memory_may_begin_anywhere(start):
+    memory = np.arange(70, dtype=np.float32)[start:]
+    x = lb.asarray(memory, device="cpu", copy=False)
+    attrs = x.node.attrs
+    assert attrs.storage.pointer % 16 == 0
+    assert attrs.storage.pointer + 4 * attrs.offset == memory.ctypes.data
+    np.testing.assert_array_equal(x.numpy(), memory)
+    np.testing.assert_array_equal((x * 2 + x[::-1]).numpy(), memory * 2 + memory[::-1])
+    assert np.shares_memory(x.numpy(), memory)

@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeGuard
 
+from lazyblock.backend.llvm.conversions import emit_cast
 from lazyblock.backend.llvm.emit import Emitter
-from lazyblock.backend.llvm.rules import Site, emit_cast
+from lazyblock.backend.llvm.site import Site
 from lazyblock.backend.llvm.types import element_nbytes, llvm_scalar, memory_type
 from lazyblock.target import Target
 from lazyblock.tiler import ops

@@ -31,6 +31,8 @@ class Emitter:
         self._allocas: list[str] = []
         self._declarations: dict[str, str] = {}
         self._helpers: dict[str, str] = {}
+        self._texts: dict[str, str] = {}
+        self._constants: list[str] = []
         self._count = 0
         self.label = "entry"  # of the block being written
 
@@ -72,6 +74,13 @@ class Emitter:
     def at_entry(self, text: str) -> None:
         """Append an instruction to the function's entry, behind the allocas made so far."""
         self._allocas.append(f"  {text}")
+
+    def text(self, words: str, space: str = "") -> str:
+        """A zero-terminated text as a global constant; gives its name."""
+        if words not in self._texts:
+            self._texts[words] = name = f"@text{len(self._texts)}"
+            self._constants.append(f"{name} = internal {space}constant {constant_bytes(words)}")
+        return self._texts[words]
 
     # --- control ---------------------------------------------------------------------------------
 
@@ -173,4 +182,13 @@ class Emitter:
 
     def surroundings(self) -> str:
         """Declarations and helpers, to be written after the function."""
-        return "\n".join([*self._helpers.values(), *self._declarations.values(), ""])
+        return "\n".join(
+            [*self._helpers.values(), *self._declarations.values(), *self._constants, ""]
+        )
+
+
+def constant_bytes(words: str) -> str:
+    """Type and value of a zero-terminated text."""
+    data = words.encode() + b"\0"
+    escaped = "".join(f"\\{byte:02X}" for byte in data)
+    return f'[{len(data)} x i8] c"{escaped}"'

@@ -19,10 +19,13 @@ import dataclasses
 from collections.abc import Sequence
 
 from lazyblock.backend.llvm.atomics import Atomic, emit_atomic
-from lazyblock.backend.llvm.emit import Typed
+from lazyblock.backend.llvm.emit import Typed, constant_bytes
 from lazyblock.backend.llvm.emulated_support import SITE_BITS, Access
 from lazyblock.backend.llvm.nvptx import NvptxKernel, emit_nvptx, parameter_type
-from lazyblock.backend.llvm.nvptx_thread import CLUSTER_POINTER, SHARED_POINTER, ThreadEmitter
+from lazyblock.backend.llvm.nvptx_functions import CLUSTER_POINTER, GLOBAL_POINTER, SHARED_POINTER
+from lazyblock.backend.llvm.nvptx_mma import Mma
+from lazyblock.backend.llvm.nvptx_thread import ThreadEmitter
+from lazyblock.backend.llvm.reports import PRINT, store_arguments
 from lazyblock.backend.llvm.rules import APPROXIMATE_INTRINSICS
 from lazyblock.backend.llvm.types import element_nbytes
 from lazyblock.errors import UnsupportedError
@@ -59,9 +62,8 @@ class EmulatedEmitter(ThreadEmitter):
 
     def sites(self) -> str:
         """The definition of SITES, for site number 1 and so on."""
-        data = "\n".join(self._sites).encode() + b"\0"
-        escaped = "".join(f"\\{byte:02X}" for byte in data)
-        return f'@{SITES} = constant [{len(data)} x i8] c"{escaped}"\n'
+        table = "\n".join(self._sites)
+        return f"@{SITES} = constant {constant_bytes(table)}\n"
 
     # --- the frame -------------------------------------------------------------------------------
 
@@ -99,6 +101,25 @@ class EmulatedEmitter(ThreadEmitter):
         if function in _REPLACEMENTS:
             function = self._use(_REPLACEMENTS[function])
         return super().call(result, function, *arguments, attributes=attributes)
+
+    # --- debugging -------------------------------------------------------------------------------
+
+    def print_line(self, line: str, values: Sequence[Typed]) -> None:
+        buffer = store_arguments(self, values)
+        self.call("void", PRINT, ("ptr", self.text(line)), ("ptr", buffer))
+
+    def fail(self, text: str, place: Sequence[str], element: str) -> None:
+        site = self._sites.setdefault(f"assert {text}", len(self._sites) + 1)
+        wide = self._convert("zext", "i32", element, "i64")
+        self.call("void", self._use("fail"), ("i64", wide), ("i64", str(site)))
+
+    def end_if(self, condition: str) -> None:
+        """The first failure ends the launch."""
+        if self.num_ctas == 1:
+            self._meet("barrier")
+        goes_on = self.fresh_label("holds")
+        self.branch_if(condition, "finished", goes_on)
+        self.begin(goes_on)
 
     # --- meetings --------------------------------------------------------------------------------
 
@@ -149,6 +170,16 @@ class EmulatedEmitter(ThreadEmitter):
         self._meet("vote")
         return self.ask("ballot")
 
+    def mma(self, mma: Mma, a: Sequence[str], b: Sequence[str], sums: Sequence[str]) -> list[str]:
+        for number, word in enumerate((*a, *b)):
+            bits = f"i{8 * mma.word_bytes}"
+            wide = self._convert(
+                "zext", bits, self._convert("bitcast", mma.word, word, bits), "i64"
+            )
+            self.call("void", self._use("publish_word"), ("i64", str(number)), ("i64", wide))
+        self._meet("matrices")
+        return self._unpack(mma, self._use(f"mma_{mma.name}"), *((mma.acc, s) for s in sums))
+
     def _meet(self, kind: str) -> None:
         """Suspend the thread; everyone it waits for must come to this very place."""
         self._meetings += 1
@@ -173,8 +204,8 @@ class EmulatedEmitter(ThreadEmitter):
         super().store_vector(element, values, address, align)
 
     def atomic(self, target: Target, access: Atomic, address: str, *values: str) -> str:
-        if access.sem in ("acquire", "acq_rel"):
-            type, _, pointer = address.rpartition(" ")
+        type, _, pointer = address.rpartition(" ")
+        if access.sem in ("acquire", "acq_rel") and type == GLOBAL_POINTER:
             self.call("void", self._use("acquire"), (type, pointer))
         kind = _ATOMIC_ACCESSES.get(access.kind, Access.ATOMIC)
         self._check(kind, access.nbytes, address, access.nbytes)

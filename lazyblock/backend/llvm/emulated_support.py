@@ -20,13 +20,17 @@ import enum
 from string import Template
 
 from lazyblock.backend.llvm.emulated_checks import CHECKS
+from lazyblock.backend.llvm.emulated_mma import MMA_SUPPORT
+from lazyblock.backend.llvm.nvptx_mma import MMA
 
 MOST_THREADS = 8192  # of a cluster
 SITE_BITS = 16
 SHADOW_RECORDS = 3  # per byte
+PUBLISHED_WORDS = 8  # of a thread at a meeting
 
 CONTEXT = (
-    *("handles", "waiting", "published", "received"),  # arrays with one entry per thread
+    *("handles", "waiting"),  # arrays with one entry per thread
+    *("published", "received"),  # arrays with PUBLISHED_WORDS per thread
     "cta_threads",
     *("program_x", "program_y", "program_z", "num_x", "num_y", "num_z"),
     *("ranges", "num_ranges"),  # rows of RANGE_FIELDS: the global memory that may be accessed
@@ -63,6 +67,7 @@ class Fault(enum.IntEnum):
     UNSTARTED = 6
     ENDLESS = 7
     MAIL = 8
+    ASSERTION = 9
 
 
 def moment_of(record: int) -> tuple[int, int]:
@@ -100,7 +105,8 @@ KERNEL_FUNCTIONS = tuple(  # what the code of a thread may call
         *("thread_index", "cta_rank", "shared_base", "map_shared", *_REGISTERS),
         *("arrive", "publish", "ballot", *(f"shuffle_{kind}" for kind in _PARTNERS)),
         *("check_global", "check_shared", "check_cluster", "check_mail", "acquire", "count_round"),
-        *_APPROXIMATIONS,
+        *("fail", *_APPROXIMATIONS),
+        *("publish_word", "round_tf32", *(f"mma_{name}" for name in MMA)),
     )
 )
 RUN = "lazyblock.run"
@@ -117,13 +123,13 @@ def support_module() -> str:
         **{f"range_{name}": number for number, name in enumerate(RANGE_FIELDS)},
         **{"site_bits": SITE_BITS, "moment_bits": SITE_BITS + 1, "atomic_bit": 1 << SITE_BITS},
         **{"shadow_bytes": 8 * SHADOW_RECORDS, "range_size": len(RANGE_FIELDS)},
-        "most_threads": MOST_THREADS,
+        **{"most_threads": MOST_THREADS, "published_words": PUBLISHED_WORDS},
     }
     registers = [_FIELD.format(name=name, number=numbers[f]) for name, f in _REGISTERS.items()]
     shuffles = [_SHUFFLE.format(kind=kind, partner=text) for kind, text in _PARTNERS.items()]
     functions = [_APPROXIMATION.format(name=name, steps=s) for name, s in _APPROXIMATIONS.items()]
-    threads = (_STATE, _RUN, _PLACES, *registers, _MEETINGS, *shuffles)
-    parts = (*threads, CHECKS, _ARITHMETIC, *functions)
+    threads = (_STATE, _FAIL, _RUN, _PLACES, *registers, _MEETINGS, *shuffles)
+    parts = (*threads, CHECKS, _ARITHMETIC, *functions, MMA_SUPPORT)
     return Template("".join(parts)).substitute(numbers)
 
 
@@ -156,6 +162,19 @@ define internal i1 @report(i64 %fault, i64 %address, i64 %nbytes, i64 %site) noi
   %thread = load i64, ptr @lazyblock.thread
   call void @set(i64 $thread, i64 %thread)
   ret i1 false
+}
+"""
+
+_FAIL = """\
+define void @lazyblock.fail(i64 %element, i64 %site) {
+  %fault = call i64 @get(i64 $fault)
+  %is.first = icmp eq i64 %fault, 0
+  br i1 %is.first, label %first, label %done
+first:
+  %false = call i1 @report(i64 $assertion, i64 %element, i64 0, i64 %site)
+  br label %done
+done:
+  ret void
 }
 """
 
@@ -290,19 +309,34 @@ define void @lazyblock.arrive(i64 %site) {
   store i64 %site, ptr %place
   ret void
 }
-define void @lazyblock.publish(i32 %value) {
+define void @lazyblock.publish_word(i64 %number, i64 %value) {
   %thread = load i64, ptr @lazyblock.thread
-  %place = call ptr @entry(i64 $published, i64 %thread)
-  store i32 %value, ptr %place
+  %first = mul i64 %thread, $published_words
+  %index = add i64 %first, %number
+  %place = call ptr @entry(i64 $published, i64 %index)
+  store i64 %value, ptr %place
   ret void
 }
-define internal i32 @receive(i32 %lane) alwaysinline {
+define void @lazyblock.publish(i32 %value) {
+  %wide = zext i32 %value to i64
+  call void @lazyblock.publish_word(i64 0, i64 %wide)
+  ret void
+}
+define internal i64 @receive.word(i32 %lane, i32 %number) alwaysinline {
   %thread = load i64, ptr @lazyblock.thread
   %warp = and i64 %thread, -32
   %wide = zext i32 %lane to i64
   %partner = or i64 %warp, %wide
-  %place = call ptr @entry(i64 $received, i64 %partner)
-  %value = load i32, ptr %place
+  %first = mul i64 %partner, $published_words
+  %word = zext i32 %number to i64
+  %index = add i64 %first, %word
+  %place = call ptr @entry(i64 $received, i64 %index)
+  %value = load i64, ptr %place
+  ret i64 %value
+}
+define internal i32 @receive(i32 %lane) alwaysinline {
+  %wide = call i64 @receive.word(i32 %lane, i32 0)
+  %value = trunc i64 %wide to i32
   ret i32 %value
 }
 define i32 @lazyblock.ballot() {

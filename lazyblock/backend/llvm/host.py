@@ -3,41 +3,52 @@
 Takes: a verified program without Math ops and half arithmetic. Gives: the text of a module with
 `void @<name>(ptr %slots, i64 %begin, i64 %end)`, which runs program instances begin..end-1 (pid0
 varies fastest); slots as in runtime/device.py. Every root (host_sharing.py) becomes a loop nest
-whose body pulls its operands (host_body.py). Code size does not depend on block shapes. Blocks
-that must outlive a nest live in tiles on the stack; beyond MAX_STACK bytes, on the heap, taken
-once per call. Masks are tested once per chunk: a body without them, and one for chunks they cut.
+(host_nests.py, host_combine.py) whose body pulls its operands (host_body.py). Code size does not
+depend on block shapes.
 Assumed: different pointer parameters hold equal or disjoint memory (host_sharing.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 
 from lazyblock.backend.llvm.atomics import AtomicOp, is_atomic
-from lazyblock.backend.llvm.emit import Emitter, Typed
+from lazyblock.backend.llvm.emit import Typed
 from lazyblock.backend.llvm.host_atomics import emit_atomic_element
-from lazyblock.backend.llvm.host_body import Body, Key, Scope, Tile
-from lazyblock.backend.llvm.host_coordinates import Coordinate, Coordinates
+from lazyblock.backend.llvm.host_body import Body, Tile
+from lazyblock.backend.llvm.host_combine import Combines
+from lazyblock.backend.llvm.host_coordinates import Coordinate, linearise
+from lazyblock.backend.llvm.host_dot import (
+    cast_value,
+    choose_shape,
+    computed_in,
+    emit_kernel,
+    pack_a,
+    pack_b,
+)
 from lazyblock.backend.llvm.host_memory import from_memory
-from lazyblock.backend.llvm.host_scan import LaneScan, repeat_last_lane, scan_lanes
 from lazyblock.backend.llvm.host_sharing import (
+    MOVING_OPS,
     SHAPE_OPS,
+    TILE_READERS,
     base_of,
-    find_shared,
+    flushes_stores,
     has_effects,
     is_clobbered_within,
     is_deferred,
+    is_reached,
     is_root,
     is_same_pattern,
     may_overlap,
-    op_cost,
     orders_memory,
-    reached_values,
     roots_inside,
 )
+from lazyblock.backend.llvm.reports import FAIL, PRINT, shown_value, store_arguments
 from lazyblock.backend.llvm.rules import emit_elementwise
+from lazyblock.backend.llvm.site import Site
 from lazyblock.backend.llvm.types import (
     constant_text,
     element_nbytes,
@@ -49,12 +60,8 @@ from lazyblock.errors import UnsupportedError
 from lazyblock.shapes import size_of
 from lazyblock.target import Target
 from lazyblock.tiler import ops
-from lazyblock.tiler.analysis.axis_info import analyse
 from lazyblock.tiler.ir import Op, Program, Region, Trait, Value, walk
-from lazyblock.tiler.types import BlockType, PointerType, ScalarType
-
-MAX_STACK = 256 * 1024  # bytes of tiles; thread stacks are a few MiB
-_WIDTHS = ((6, 4), (24, 2))  # (work of a body, vector registers of each value in it); else 1
+from lazyblock.tiler.types import PointerType, ScalarType
 
 
 def emit_host(program: Program, target: Target) -> str:
@@ -65,21 +72,15 @@ def emit_host(program: Program, target: Target) -> str:
     return _Function(program, target).emit()
 
 
-class _Function:
+class _Function(Combines):
     """Writes one program."""
 
     def __init__(self, program: Program, target: Target) -> None:
-        self.program = program
-        self.target = target
-        self.emitter = Emitter()
-        self.scope = Scope(self.emitter, target, analyse(program))
-        self.shared = find_shared(program.body)
+        super().__init__(program, target)
         self._used = {value for op in walk(program.body) for value in op.operands_flat}
         self._pending: list[ops.Store] = []
-        self._passed: dict[Value, None] = {}  # deferred values whose place in the program is behind
         self._open: list[_OpenRegion] = []
-        self._tile_bytes = 0
-        self._heap_tiles: list[str] = []
+        self._packed: dict[ops.Dot, tuple[Value, Value]] = {}
 
     # --- frame -----------------------------------------------------------------------------------
 
@@ -93,7 +94,10 @@ class _Function:
         self._grid = [self._read_slot_number(count + axis) for axis in range(3)]
         with emitter.loop("i64", "%begin", "%end", "1") as loop:
             self._program_ids = self._split_program_id(loop.index)
+            self._ended = emitter.fresh_label("ended")
             self._region(self.program.body)
+            emitter.branch(self._ended)
+            emitter.begin(self._ended)
         self._free_heap()
         emitter.line("ret void")
         signature = f"void @{self.program.name}(ptr noalias readonly %slots, i64 %begin, i64 %end)"
@@ -118,40 +122,19 @@ class _Function:
         third = emitter.value(f"udiv i64 {rest}, {self._grid[1]}")
         return [first, second, third]
 
-    # --- tiles -----------------------------------------------------------------------------------
-
-    def _new_tile(self, type: BlockType) -> Tile:
-        """Memory for a block; uninitialised."""
-        nbytes = type.size * element_nbytes(type.element)
-        self._tile_bytes += nbytes
-        if self._tile_bytes <= MAX_STACK:
-            pointer = self.emitter.alloca(memory_type(type.element), type.size)
-        else:
-            pointer = self._allocate_heap(nbytes)
-        return Tile(pointer, type.element, type.shape)
-
-    def _allocate_heap(self, nbytes: int) -> str:
-        if not self._heap_tiles:
-            self.emitter.declare("noalias ptr @malloc(i64)")
-            self.emitter.declare("void @free(ptr)")
-        pointer = self.emitter.name()
-        self.emitter.at_entry(f"{pointer} = call ptr @malloc(i64 {nbytes})")
-        self._heap_tiles.append(pointer)
-        return pointer
-
-    def _free_heap(self) -> None:
-        for pointer in self._heap_tiles:
-            self.emitter.line(f"call void @free(ptr {pointer})")
-
     # --- regions ---------------------------------------------------------------------------------
 
-    def _region(self, region: Region, is_loop: bool = False) -> None:
-        """Write the ops of a region; what is in tiles inside is forgotten behind it."""
+    def _region(self, region: Region, carried: Sequence[Value] | None = None) -> None:
+        """Write the ops of a region; what is in tiles inside is forgotten behind it.
+
+        carried: of a loop, the arguments that what it yields replaces.
+        """
         outer = dict(self.scope.tiles)
-        frame = _OpenRegion(region, frozenset(self._passed) if is_loop else None)
+        passed = None if carried is None else frozenset(self._passed)
+        frame = _OpenRegion(region, passed, carried or ())
         self._open.append(frame)
         for op in region.ops:
-            if isinstance(op, (ops.Load, ops.Yield)) or op.regions or orders_memory(op):
+            if isinstance(op, ops.Yield) or flushes_stores(op):
                 self._flush()
             frame.following += 1
             self._op(op)
@@ -173,6 +156,8 @@ class _Function:
                 self._reduce(op)
             case ops.Scan():
                 self._scan(op)
+            case ops.Dot():
+                self._dot(op)
             case ops.For():
                 self._before_regions(op)
                 self._for(op)
@@ -182,10 +167,24 @@ class _Function:
             case ops.If():
                 self._before_regions(op)
                 self._if(op)
+            case ops.Join():
+                self._join(op)
+            case ops.Histogram():
+                self._histogram(op)
+            case ops.Print():
+                self._print(op)
+            case ops.Assert():
+                self._assert(op)
             case ops.Yield():
                 pass
-            case _ if is_deferred(op.result):
-                self._passed[op.result] = None
+            case _ if all(map(is_deferred, op.results)):
+                if isinstance(op, TILE_READERS):
+                    self._materialise(op.value)
+                self._passed.update(dict.fromkeys(op.results))
+            case ops.Split():
+                for half, result in enumerate(op.results):
+                    place = (Coordinate(str(half)),)
+                    self.scope.scalars[result] = self._body(1).pull(op.value, place).text
             case _:
                 self._scalar(op)
 
@@ -262,6 +261,9 @@ class _Function:
         for value in self._reached(_root_values(inside)):
             if value in self.shared:
                 self._materialise(value)
+        for dot in inside if isinstance(op, (ops.For, ops.While)) else ():
+            if isinstance(dot, ops.Dot):
+                self._pack_steady_operands(dot)
         if has_effects(op):
             stores = [o for o in inside if isinstance(o, ops.Store) or orders_memory(o)]
             for load in self._clobbered_loads(inside, stores):
@@ -286,157 +288,6 @@ class _Function:
         noalias = self.program.noalias
         return [load for load in found if any(may_overlap(load, s, noalias) for s in stores)]
 
-    def _reached(self, values: Sequence[Value], through_memory: bool = True) -> dict[Value, bool]:
-        """Deferred values behind us, not in tiles, that computing `values` computes."""
-        tiles = self.scope.tiles
-        reached = reached_values(values, tiles.__contains__, through_memory)
-        return {v: same for v, same in reached.items() if v not in tiles and v in self._passed}
-
-    def _loads_reached(self, values: Sequence[Value]) -> dict[ops.Load, bool]:
-        reached = self._reached(values).items()
-        return {v.owner: same for v, same in reached if isinstance(v.owner, ops.Load)}
-
-    def _materialise(self, value: Value) -> Tile:
-        """Compute a block into a tile now, if it is not in one."""
-        if value not in self.scope.tiles:
-            tile = self._new_tile(value.type)
-            self._fill([(value, tile)])
-            self.scope.tiles[value] = tile  # not before: it would be read while it is computed
-        return self.scope.tiles[value]
-
-    def _fill(self, pairs: Sequence[tuple[Value, Tile]]) -> None:
-        """Compute blocks of one shape into tiles, in one nest."""
-        values = [value for value, _ in pairs]
-
-        def write(body: Body) -> list[str]:
-            texts = [body.pull_wide(value, body.home) for value in values]
-            for (_, tile), text in zip(pairs, texts, strict=True):
-                body.write_tile(tile, body.home, text)
-            return []
-
-        with self._nest(values[0].shape, values, excluded=values) as body:
-            self._in_branches(body, [(value, body.home) for value in values], [], [], write)
-
-    # --- nests -----------------------------------------------------------------------------------
-
-    def _body(self, width: int) -> Body:
-        return Body(self.scope, width)
-
-    def _prepare(
-        self,
-        shape: tuple[int, ...],
-        values: Sequence[Value],
-        others: Sequence[Value] = (),
-        excluded: Sequence[Value] = (),
-    ) -> dict[Value, Tile]:
-        """Tiles for the shared values that a nest over `shape` will compute on its way.
-
-        Shared values behind `others`, addresses and masks may be read at other coordinates: they
-        are computed first.
-        """
-        spills: dict[Value, Tile] = {}
-        reached = self._reached(others) | self._reached(values, through_memory=False)
-        elsewhere = dict.fromkeys(self._reached(others), False)
-        for value, is_same in (reached | elsewhere).items():
-            if value not in self.shared or value in excluded:
-                continue
-            if is_same and value.shape == shape:
-                spills[value] = self._new_tile(value.type)
-            else:
-                self._materialise(value)
-        return {value: tile for value, tile in spills.items() if value not in self.scope.tiles}
-
-    @contextmanager
-    def _nest(
-        self,
-        shape: tuple[int, ...],
-        values: Sequence[Value],
-        others: Sequence[Value] = (),
-        excluded: Sequence[Value] = (),
-    ) -> Iterator[Body]:
-        """Loops over a block to compute `values`; inside, a body that stands at its `home`."""
-        spills = self._prepare(shape, values, others, excluded)
-        axis = _vector_axis(shape)
-        width = self._choose_width(shape, axis, values)
-        with self._loops(shape, axis, width) as home:
-            yield Body(self.scope, width, home, spills)
-        self.scope.tiles.update(spills)
-
-    @contextmanager
-    def _loops(
-        self, shape: tuple[int, ...], axis: int, width: int, skipped: int = -1
-    ) -> Iterator[Coordinates]:
-        """A loop per axis (but `skipped`), outermost first; `axis` runs in chunks of `width`."""
-        place: list[Coordinate] = []
-        with ExitStack() as stack:
-            for number, extent in enumerate(shape):
-                step = width if number == axis else 1
-                base = "0"
-                if extent > step and number != skipped:
-                    loop = self.emitter.loop("i64", "0", str(extent), str(step))
-                    base = stack.enter_context(loop).index
-                place.append(Coordinate(base, int(number == axis and width > 1)))
-            yield tuple(place)
-
-    def _choose_width(self, shape: tuple[int, ...], axis: int, values: Sequence[Value]) -> int:
-        """Lanes of a chunk: a few registers of the widest number, fewer the more is to be done."""
-        if axis < 0:
-            return 1
-        data = self._data_reached(values)
-        bits = max((_data_bits(value) for value in data), default=32)
-        work = sum(op_cost(value.owner) for value in data if value.owner is not None)
-        registers = next((count for limit, count in _WIDTHS if work <= limit), 1)
-        return min(shape[axis], max(registers * self.target.vector_bytes * 8 // bits, 1))
-
-    def _data_reached(self, values: Sequence[Value]) -> list[Value]:
-        """Values computed in vectors: all but addresses and what only they need."""
-        tiles = self.scope.tiles
-        found: dict[Value, None] = {}
-        stack = [value for value in values if not value.type.is_pointer]
-        while stack:
-            value = stack.pop()
-            if value in found:
-                continue
-            found[value] = None
-            op = value.owner
-            if is_deferred(value) and value not in tiles and not isinstance(op, ops.Load):
-                assert op is not None
-                stack.extend(o for o in op.operands_flat if not o.type.is_pointer)
-        return list(found)
-
-    def _in_branches(
-        self,
-        body: Body,
-        keys: Sequence[Key],
-        masks: Sequence[Value],
-        types: Sequence[str],
-        write: Callable[[Body], list[str]],
-    ) -> list[str]:
-        """Call `write` in a branch where all masks are true, and in one for the other chunks.
-
-        `keys` is what it pulls, besides `masks`. Gives the merged results, which have `types`.
-        """
-        emitter = self.emitter
-        met = [*((mask, body.home) for mask in masks), *body.masks_met(keys)]
-        is_full = "true"
-        for mask, place in dict.fromkeys(met):
-            is_full = body.both(is_full, body.are_all_true(mask, place))
-        if is_full == "true":
-            return write(body.fork(True))
-        full, cut, done = (emitter.fresh_label(hint) for hint in ("full", "cut", "done"))
-        emitter.branch_if(is_full, full, cut)
-        merged: list[tuple[list[str], str]] = []
-        for label, is_whole in ((full, True), (cut, False)):
-            emitter.begin(label)
-            merged.append((write(body.fork(is_whole)), emitter.label))
-            emitter.branch(done)
-        emitter.begin(done)
-        (left, from_left), (right, from_right) = merged
-        return [
-            emitter.phi(type, (a, from_left), (b, from_right))
-            for type, a, b in zip(types, left, right, strict=True)
-        ]
-
     # --- atomic accesses -------------------------------------------------------------------------
 
     def _atomic(self, op: AtomicOp) -> None:
@@ -456,167 +307,101 @@ class _Function:
                 body.write_tile(tile, home, found)
         self.scope.tiles.update(spills | tiles)
 
-    # --- reductions ------------------------------------------------------------------------------
+    # --- debugging -------------------------------------------------------------------------------
 
-    def _reduce(self, op: ops.Reduce) -> None:
-        shape = op.values[0].shape
-        axis = _vector_axis(shape)
-        spills = self._prepare(shape, op.values)
-        width = self._choose_width(shape, axis, op.values)
-        tiles = [self._new_tile(result.type) for result in op.results if result.shape != ()]
-        with self._loops(shape, axis, width, skipped=op.axis) as outside:
-            totals = self._accumulate(op, outside, axis, width, spills)
-            kept = outside[: op.axis] + outside[op.axis + 1 :]
-            lanes = width
-            if op.axis == axis:
-                totals, lanes = self._fold_lanes(op, totals, width), 1
-            if not tiles:
-                self.scope.scalars.update(zip(op.results, totals, strict=True))
-            for tile, total in zip(tiles, totals, strict=False):
-                Body(self.scope, lanes).write_tile(tile, kept, total)
-        self.scope.tiles.update(zip(op.results, tiles, strict=False))
+    def _print(self, op: ops.Print) -> None:
+        """Element by element, calls back with the line's format and its values in memory."""
+        if not op.values:
+            self._report(PRINT, op.lines[0], self._place())
+        for value, line in zip(op.values, op.lines, strict=False):
+            with self._each(value.shape, [value]) as body:
+                shown = shown_value(self._site(value), body.pull_wide(value, body.home), op.hex)
+                lanes = [("i32", self._narrow(place.base)) for place in body.home]
+                self._report(PRINT, line, [*self._place(), *lanes, shown])
+
+    def _assert(self, op: ops.Assert) -> None:
+        """The first element that fails is told, and ends the instance."""
+        values = [value for value in (op.condition, op.mask) if value is not None]
+        emitter, shape = self.emitter, op.condition.shape
+        with self._each(shape, values) as body:
+            holds, *masks = (body.pull_wide(value, body.home) for value in values)
+            for mask in masks:
+                masked = emitter.value(f"xor i1 {mask}, true")
+                holds = emitter.value(f"or i1 {holds}, {masked}")
+            fails, goes_on = emitter.fresh_label("fails"), emitter.fresh_label("holds")
+            emitter.branch_if(holds, goes_on, fails)
+            emitter.begin(fails)
+            element = linearise(emitter, body.home, shape, 1).base
+            self._report(
+                FAIL, op.text(self.program.name), [*self._place(), ("i32", self._narrow(element))]
+            )
+            emitter.branch(self._ended)
+            emitter.begin(goes_on)
+
+    @contextmanager
+    def _each(self, shape: tuple[int, ...], values: Sequence[Value]) -> Iterator[Body]:
+        """Loops over single elements."""
+        spills = self._prepare(shape, values)
+        with self._loops(shape, -1, 1) as home:
+            yield Body(self.scope, 1, home, spills)
         self.scope.tiles.update(spills)
 
-    def _accumulate(
-        self,
-        op: ops.Reduce,
-        outside: Coordinates,
-        axis: int,
-        width: int,
-        spills: dict[Value, Tile],
-    ) -> list[str]:
-        """Vectors that combine all chunks along the reduced axis; the first chunk starts them."""
-        emitter = self.emitter
-        extent = op.values[0].shape[op.axis]
-        step = width if op.axis == axis else 1
-        types = [llvm_type(value.type.element, width) for value in op.values]
+    def _site(self, value: Value) -> Site:
+        return Site(self.emitter, self.target, value.type.element, 1)
 
-        if extent <= step:
-            return self._take_chunk(op, outside, "0", width, spills)[0]
-        zeros = [_zero(type) for type in types]
-        carried = list(zip(types, zeros, strict=True))
-        with emitter.loop("i64", "0", str(extent), str(step), carried) as loop:
-            taken, _ = self._take_chunk(op, outside, loop.index, width, spills)
-            combined = self._combine(op, [*loop.carried, *taken], width)
-            is_first = emitter.value(f"icmp eq i64 {loop.index}, 0")
-            loop.following = [
-                emitter.value(f"select i1 {is_first}, {type} {new}, {type} {total}")
-                for type, new, total in zip(types, taken, combined, strict=True)
-            ]
-        return loop.carried
+    def _place(self) -> list[Typed]:
+        """Coordinates of the instance."""
+        return [("i32", self._narrow(text)) for text in self._program_ids]
 
-    def _fold_lanes(self, op: ops.Reduce, totals: list[str], width: int) -> list[str]:
-        """Combine the lanes of vectors by halves, down to scalars."""
-        while width > 1:
-            half = width // 2
-            low = [
-                self._lanes_of(v, t, width, 0, half) for v, t in zip(op.values, totals, strict=True)
-            ]
-            high = [
-                self._lanes_of(v, t, width, half, half)
-                for v, t in zip(op.values, totals, strict=True)
-            ]
-            totals = self._combine(op, [*low, *high], half)
-            width = half
-        return totals
+    def _narrow(self, text: str) -> str:
+        return text if text.isdigit() else self.emitter.value(f"trunc i64 {text} to i32")
 
-    def _lanes_of(self, value: Value, vector: str, width: int, first: int, count: int) -> str:
-        type = llvm_type(value.type.element, width)
-        if count == 1:
-            return self.emitter.value(f"extractelement {type} {vector}, i64 {first}")
-        lanes = ", ".join(f"i32 {lane}" for lane in range(first, first + count))
-        return self.emitter.value(
-            f"shufflevector {type} {vector}, {type} poison, <{count} x i32> <{lanes}>"
-        )
+    def _report(self, function: str, words: str, values: Sequence[Typed]) -> None:
+        text = self.emitter.text(words)
+        buffer = store_arguments(self.emitter, values)
+        self.emitter.call("void", function, ("ptr", text), ("ptr", buffer))
 
-    # --- scans -----------------------------------------------------------------------------------
+    # --- dots ------------------------------------------------------------------------------------
 
-    def _scan(self, op: ops.Scan) -> None:
-        """A loop along the scanned axis that carries the totals, into tiles."""
-        shape = op.values[0].shape
-        axis = _vector_axis(shape)
-        spills = self._prepare(shape, op.values)
-        width = self._choose_width(shape, axis, op.values)
-        tiles = [self._new_tile(result.type) for result in op.results]
-        step = width if op.axis == axis else 1
-        last = shape[op.axis] - step
-        types = [llvm_type(value.type.element, width) for value in op.values]
-        carried = [(type, _zero(type)) for type in types]
-        with (
-            self._loops(shape, axis, width, skipped=op.axis) as outside,
-            self.emitter.loop("i64", "0", str(shape[op.axis]), str(step), carried) as loop,
-        ):
-            base = loop.index
-            if op.reverse:
-                base = self.emitter.value(f"sub i64 {last}, {loop.index}")
-            taken, home = self._take_chunk(op, outside, base, width, spills)
-            if op.axis == axis:
-                taken = scan_lanes(self._lanes(op, width), taken)
-            combined = self._combine(op, [*loop.carried, *taken], width)
-            is_first = self.emitter.value(f"icmp eq i64 {loop.index}, 0")
-            scanned = [
-                self.emitter.value(f"select i1 {is_first}, {type} {new}, {type} {total}")
-                for type, new, total in zip(types, taken, combined, strict=True)
-            ]
-            for tile, text in zip(tiles, scanned, strict=True):
-                Body(self.scope, width).write_tile(tile, home, text)
-            loop.following = scanned
-            if op.axis == axis:
-                loop.following = repeat_last_lane(self._lanes(op, width), scanned)
-        self.scope.tiles.update(zip(op.results, tiles, strict=True))
-        self.scope.tiles.update(spills)
+    def _dot(self, op: ops.Dot) -> None:
+        """Pack the operands, then add their product to a tile that holds the accumulator."""
+        shape, element = choose_shape(op, self.target), computed_in(op)
+        a, b = map(self._materialise, self._pack(op))
+        start = cast_value(op.acc, element)
+        tile = self._take_over(op) if start is op.acc else None
+        if tile is None or tile in (a, b):
+            tile = self._new_tile(start.type)
+        if self.scope.tiles.get(start) is not tile:
+            self._fill([(start, tile)])
+        emit_kernel(self.emitter, self.target, shape, a, b, tile)
+        if start is op.acc:
+            self.scope.tiles[op.result] = tile
+            return
+        wide = Value(start.type)
+        self.scope.tiles[wide] = tile
+        self.scope.tiles[op.result] = self._materialise(cast_value(wide, op.acc.type.scalar))
 
-    def _lanes(self, op: ops.Scan, width: int) -> LaneScan:
-        types = tuple(llvm_type(value.type.element, width) for value in op.values)
+    def _pack(self, op: ops.Dot) -> tuple[Value, Value]:
+        """The blocks that the kernel reads; always the same ones."""
+        if op not in self._packed:
+            self._packed[op] = pack_a(op), pack_b(op, choose_shape(op, self.target))
+        return self._packed[op]
 
-        def combine(left: list[str], right: list[str]) -> list[str]:
-            return self._combine(op, [*left, *right], width)
+    def _pack_steady_operands(self, op: ops.Dot) -> None:
+        """Before a loop: pack what its dot takes anew in every round."""
+        for value, packed in zip((op.a, op.b), self._pack(op), strict=True):
+            if value in self._passed or value in self.scope.tiles:
+                self._materialise(packed)
 
-        return LaneScan(self.emitter, types, width, op.reverse, combine)
-
-    # --- combines --------------------------------------------------------------------------------
-
-    def _take_chunk(
-        self,
-        op: ops.Combining,
-        outside: Coordinates,
-        base: str,
-        width: int,
-        spills: dict[Value, Tile],
-    ) -> tuple[list[str], Coordinates]:
-        """The operands as vectors, where the loop along the axis stands at `base`; and there."""
-        there = list(outside)
-        there[op.axis] = Coordinate(base, outside[op.axis].step)
-        body = Body(self.scope, width, tuple(there), spills)
-        keys = [(value, body.home) for value in op.values]
-        types = [llvm_type(value.type.element, width) for value in op.values]
-
-        def take(branch: Body) -> list[str]:
-            return [branch.pull_wide(value, branch.home) for value in op.values]
-
-        return self._in_branches(body, keys, [], types, take), body.home
-
-    def _combine(self, op: ops.Combining, operands: Sequence[str], width: int) -> list[str]:
-        """The combine region, inlined on vectors."""
-        names = dict(zip(op.combine.arguments, operands, strict=True))
-        body = self._body(width)
-        for inner in op.combine.ops:
-            if isinstance(inner, ops.Yield):
-                return [self._inlined(names, value, body) for value in inner.values]
-            if isinstance(inner, ops.Constant):
-                names[inner.result] = constant_text(inner.value, inner.result.type.scalar, width)
-                continue
-            if not inner.has(Trait.ELEMENTWISE):
-                raise UnsupportedError(
-                    f"op '{inner.name}' in a combine is not supported on the CPU."
-                )
-            texts = [self._inlined(names, operand, body) for operand in inner.operands_flat]
-            names[inner.result] = emit_elementwise(self.emitter, inner, texts, width, self.target)
-        raise AssertionError("a combine region ends with yield")
-
-    def _inlined(self, names: dict[Value, str], value: Value, body: Body) -> str:
-        """A value of a combine region, or a scalar from outside it."""
-        return names[value] if value in names else body.pull_wide(value, ())
+    def _take_over(self, op: ops.Dot) -> Tile | None:
+        """The tile of a loop's carried block that the result replaces, if nothing else reads it."""
+        frame = self._open[-1]
+        carried = frame.carried.get(op.result)
+        if carried is None:
+            return None
+        ahead, tiles = _root_values(frame.roots_ahead()), self.scope.tiles
+        is_read = is_reached(carried, ahead, tiles) or _reads_elsewhere([op.acc], {carried}, tiles)
+        return None if is_read else tiles[carried]
 
     # --- control ---------------------------------------------------------------------------------
 
@@ -641,7 +426,7 @@ class _Function:
         plain, tiles, carried = self._start_carried(op.initial)
         with self.emitter.rounds(carried) as loop:
             self._take_carried(op.condition.arguments, plain, loop.carried, tiles)
-            self._region(op.condition, is_loop=True)
+            self._region(op.condition, carried=())
             (condition,) = op.condition.terminator.operands_flat
             self.emitter.go_on_if(self.scope.scalars[condition], loop)
             self._take_carried(op.body.arguments, plain, loop.carried, tiles)
@@ -679,7 +464,7 @@ class _Function:
     ) -> list[str]:
         """One round of a loop; gives the next carried scalars."""
         outer = dict(self.scope.tiles)
-        self._region(body, is_loop=True)
+        self._region(body, arguments)
         following = body.terminator.operands_flat
         self.scope.tiles = self._tiles_inside
         self._replace(following, arguments, tiles)
@@ -690,11 +475,14 @@ class _Function:
         self, following: Sequence[Value], arguments: Sequence[Value], tiles: dict[int, Tile]
     ) -> None:
         """Write the next carried blocks over the present ones, all as if at once."""
+        places = self.scope.tiles
         pairs = [
-            (following[n], tile) for n, tile in tiles.items() if following[n] is not arguments[n]
+            (following[n], tile)
+            for n, tile in tiles.items()
+            if following[n] is not arguments[n] and places.get(following[n]) is not tile
         ]
         present = {arguments[n] for n in tiles}
-        if _can_replace_in_place([value for value, _ in pairs], present, self.scope.tiles):
+        if _can_replace_in_place([value for value, _ in pairs], present, places):
             return self._fill_groups(pairs)
         fresh = [(value, self._new_tile(value.type)) for value, _ in pairs]
         self._fill_groups(fresh)
@@ -705,14 +493,6 @@ class _Function:
         nbytes = size_of(source.shape) * element_nbytes(source.element)
         operands = [("ptr", target.pointer), ("ptr", source.pointer), ("i64", str(nbytes))]
         self.emitter.call("void", "llvm.memcpy.p0.p0.i64", *operands, ("i1", "false"))
-
-    def _fill_groups(self, pairs: Sequence[tuple[Value, Tile]]) -> None:
-        """Compute blocks into tiles, those of one shape in one nest."""
-        by_shape: dict[tuple[int, ...], list[tuple[Value, Tile]]] = {}
-        for value, tile in pairs:
-            by_shape.setdefault(value.shape, []).append((value, tile))
-        for group in by_shape.values():
-            self._fill(group)
 
     def _to_i64(self, value: Value) -> str:
         """Loop bounds count in 64 bits, so that the last step cannot wrap."""
@@ -753,11 +533,24 @@ class _Function:
 
 @dataclass
 class _OpenRegion:
-    """A region being written. passed_before: the deferred values before a loop began."""
+    """A region being written.
+
+    Of a loop: passed_before: the deferred values before it began; arguments: what it carries.
+    """
 
     region: Region
     passed_before: frozenset[Value] | None
+    arguments: Sequence[Value]
     following: int = 0
+
+    @cached_property
+    def carried(self) -> dict[Value, Value]:
+        """In a loop: the block that each yielded one replaces, if it replaces one only."""
+        if not self.arguments:
+            return {}
+        yielded = self.region.terminator.operands_flat
+        pairs = zip(yielded, self.arguments, strict=True)
+        return {value: old for value, old in pairs if yielded.count(value) == 1}
 
     def roots_ahead(self) -> list[Op]:
         return _roots_of(self.region.ops[self.following :])
@@ -819,22 +612,8 @@ def _reads_elsewhere(
         if value in tiles or not is_deferred(value):
             continue
         assert value.owner is not None
-        is_same = is_same and not isinstance(value.owner, SHAPE_OPS)
+        is_same = is_same and not isinstance(value.owner, MOVING_OPS)
         new = {(operand, is_same) for operand in value.owner.operands_flat} - seen
         seen |= new
         stack.extend(new)
     return False
-
-
-def _vector_axis(shape: tuple[int, ...]) -> int:
-    """The last axis with several elements; -1 if there is none."""
-    return next((axis for axis in range(len(shape) - 1, -1, -1) if shape[axis] > 1), -1)
-
-
-def _data_bits(value: Value) -> int:
-    return value.type.element.bits if value.type.element.bits > 1 else 8
-
-
-def _zero(type: str) -> str:
-    scalars = {"float": "0.0", "double": "0.0", "i1": "false", "ptr": "null"}
-    return "zeroinitializer" if type.startswith("<") else scalars.get(type, "0")

@@ -11,10 +11,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from lazyblock.backend.llvm import host_coordinates as places
+from lazyblock.backend.llvm.conversions import emit_cast
 from lazyblock.backend.llvm.emit import Emitter
 from lazyblock.backend.llvm.host_coordinates import Coordinate, Coordinates
 from lazyblock.backend.llvm.host_memory import Access, offset_pointer
-from lazyblock.backend.llvm.rules import Site, emit_all, emit_elementwise
+from lazyblock.backend.llvm.rules import emit_all, emit_elementwise
+from lazyblock.backend.llvm.site import Site
 from lazyblock.backend.llvm.types import constant_text, llvm_scalar
 from lazyblock.errors import UnsupportedError
 from lazyblock.target import Target
@@ -81,7 +83,7 @@ class Body:
         self.spills = spills or {}
         self.is_full = is_full
         self._memo: dict[Key, Lanes] = {}
-        self._moved: dict[tuple[Op, Coordinates], Coordinates] = {}
+        self._moved: dict[Key, Coordinates] = {}
         self._widened: dict[str, str] = {}
         self._steps: dict[Key, int | None] = {}
 
@@ -133,7 +135,7 @@ class Body:
         needs = self._load_needs(op, ()) if isinstance(op, ops.Load) else ()
         for need in needs or [(operand, ()) for operand in op.operands_flat]:
             self.pull(*need)
-        return self._compute(op, ()).text
+        return self._compute(op.result, ()).text
 
     def _needs(self, value: Value, coordinates: Coordinates) -> Sequence[Key]:
         """What has to be computed before `value`."""
@@ -146,7 +148,9 @@ class Body:
             return [(operand, coordinates) for operand in op.operands_flat]
         if isinstance(op, (ops.Arange, ops.Constant)):
             return ()
-        return [(op.operands_flat[0], self.move(op, coordinates))]
+        if isinstance(op, ops.Gather):
+            return [(op.index, coordinates)]
+        return [(op.operands_flat[0], self.move(value, coordinates))]
 
     def _make(self, value: Value, coordinates: Coordinates) -> Lanes:
         op = value.owner
@@ -158,13 +162,14 @@ class Body:
         if value.shape == ():
             return Lanes(self.scope.scalars[value], 1)
         assert op is not None, f"{value!r} has no tile"
-        lanes = self._compute(op, coordinates)
+        lanes = self._compute(value, coordinates)
         if value in self.spills and coordinates == self.home:
             text = self.widen(lanes, value.type.element)
             self.write_tile(self.spills[value], coordinates, text)
         return lanes
 
-    def _compute(self, op: Op, coordinates: Coordinates) -> Lanes:
+    def _compute(self, value: Value, coordinates: Coordinates) -> Lanes:
+        op = value.owner
         match op:
             case ops.Arange():
                 return self._arange(op, coordinates)
@@ -172,9 +177,14 @@ class Body:
                 return self._load(op, coordinates)
             case ops.AddPointer():
                 return self._add_pointer(op, coordinates)
+            case ops.Gather():
+                return self._gather(op, coordinates)
+            case ops.ExchangeBits():
+                return self._exchange(op, coordinates)
+        assert op is not None
         if op.has(Trait.ELEMENTWISE):
             return self._elementwise(op, coordinates)
-        return self._memo[op.operands_flat[0], self.move(op, coordinates)]
+        return self._memo[op.operands_flat[0], self.move(value, coordinates)]
 
     def _elementwise(self, op: Op, coordinates: Coordinates) -> Lanes:
         found = [self._memo[operand, coordinates] for operand in op.operands_flat]
@@ -200,16 +210,46 @@ class Body:
         text = f"getelementptr {element}, {kind} {pointer.text}, {offsets} {offset.text}"
         return Lanes(self.emitter.value(text), max(pointer.width, offset.width))
 
+    def _gather(self, op: ops.Gather, coordinates: Coordinates) -> Lanes:
+        """From the operand's tile; an index outside wraps."""
+        index, extent = self._memo[op.index, coordinates], op.value.shape[op.axis]
+        wrapped = self._wrap(index, op.index.type.scalar, extent)
+        there = (*coordinates[: op.axis], wrapped, *coordinates[op.axis + 1 :])
+        return self._read_tile(self.scope.tiles[op.value], there)
+
+    def _wrap(self, index: Lanes, scalar: ScalarType, extent: int) -> Coordinate:
+        """An index of a gather as a coordinate."""
+        if index.constant is not None:
+            return Coordinate(str(int(index.constant) % extent))
+        wide = int64 if index.width == 1 else int32
+        site = Site(self.emitter, self.scope.target, scalar, index.width)
+        text = index.text if scalar == wide else emit_cast(site, index.text, wide)
+        site = site.of(wide)
+        text = site.do("and", text, site.constant(extent - 1))
+        return Coordinate(text) if index.width == 1 else Coordinate(lanes=text)
+
+    def _exchange(self, op: ops.ExchangeBits, coordinates: Coordinates) -> Lanes:
+        """Bits of the mask that the lanes run over exchange lanes."""
+        lanes = self._memo[op.value, self.move(op.result, coordinates)]
+        mask = places.lanes_exchanged(coordinates[op.axis], op.mask, self.width)
+        if lanes.width == 1 or not mask:
+            return lanes
+        vector = f"<{lanes.width} x {llvm_scalar(op.value.type.element)}> {lanes.text}"
+        order = ", ".join(f"i32 {lane ^ mask}" for lane in range(lanes.width))
+        shuffle = f"shufflevector {vector}, {vector}, <{lanes.width} x i32> <{order}>"
+        return Lanes(self.emitter.value(shuffle), lanes.width)
+
     # --- coordinates -----------------------------------------------------------------------------
 
-    def move(self, op: Op, coordinates: Coordinates) -> Coordinates:
-        """Coordinates in the operand of a rearranging op."""
-        key = (op, coordinates)
+    def move(self, value: Value, coordinates: Coordinates) -> Coordinates:
+        """Coordinates in the operand of the rearranging op that gives `value`."""
+        key = (value, coordinates)
         if key not in self._moved:
-            self._moved[key] = self._move(op, coordinates)
+            self._moved[key] = self._move(value, coordinates)
         return self._moved[key]
 
-    def _move(self, op: Op, coordinates: Coordinates) -> Coordinates:
+    def _move(self, value: Value, coordinates: Coordinates) -> Coordinates:
+        op = value.owner
         match op:
             case ops.Splat():
                 return ()
@@ -226,6 +266,14 @@ class Body:
             case ops.Reshape():
                 position = places.linearise(self.emitter, coordinates, op.shape, self.width)
                 return places.delinearise(self.emitter, position, op.value.shape, self.width)
+            case ops.Split():
+                return (*coordinates, Coordinate(str(op.results.index(value))))
+            case ops.ExchangeBits():
+                there = list(coordinates)
+                exchanged = places.exchange(self.emitter, there[op.axis], op.mask, self.width)
+                there[op.axis] = exchanged
+                return tuple(there)
+        assert op is not None
         raise UnsupportedError(f"op '{op.name}' is not supported on the CPU.")
 
     def step(self, value: Value, coordinates: Coordinates, depth: int = 0) -> int | None:
@@ -247,7 +295,7 @@ class Body:
         if isinstance(op, ops.Arange):
             return None if coordinates[0].lanes else coordinates[0].step
         if isinstance(op, (ops.Broadcast, ops.ExpandDims, ops.Transpose, ops.Reshape)):
-            return self.step(op.value, self.move(op, coordinates), depth)
+            return self.step(op.value, self.move(value, coordinates), depth)
         if isinstance(op, (ops.Splat, ops.Constant)):
             return 0
         if isinstance(value.type.element, ScalarType) and value.type.element.is_floating:
@@ -299,6 +347,43 @@ class Body:
             access.store(pointer, text)
         else:
             access.store_strided(pointer, place.step, text)
+
+    def write_pairs(self, tile: Tile, left: str, right: str) -> None:
+        """Write two vectors of the full width as the halves of the tile's last axis."""
+        pointer, place = self._tile_place(tile, (*self.home, Coordinate()))
+        if self.width == 1:
+            access = self._access(tile.element, 1)
+            access.store(pointer, left)
+            return access.store(offset_pointer(self.emitter, tile.element, pointer, "1"), right)
+        assert place.step == 2
+        vector = f"<{self.width} x {llvm_scalar(tile.element)}>"
+        order = ", ".join(f"i32 {n // 2 + n % 2 * self.width}" for n in range(2 * self.width))
+        pairs = self.emitter.value(
+            f"shufflevector {vector} {left}, {vector} {right}, <{2 * self.width} x i32> <{order}>"
+        )
+        self._access(tile.element, 2 * self.width).store(pointer, pairs)
+
+    def count(self, tile: Tile, numbers: str, mask: str = "") -> None:
+        """Add 1 to the element of `tile` that each lane names, if there is one and mask holds."""
+        emitter, size = self.emitter, tile.shape[0]
+        site = Site(emitter, self.scope.target, int32, self.width)
+        masks = site.of(int1)
+        is_bin = site.do("icmp ult", numbers, site.constant(size))
+        is_bin = masks.do("and", is_bin, mask) if mask else is_bin
+        bins = site.select(is_bin, numbers, site.constant(0))
+        ones = masks.convert("zext", is_bin, int32)
+        for lane in range(self.width):
+            number, one = (self._lane(text, lane) for text in (bins, ones))
+            place = f"getelementptr i32, ptr {tile.pointer}, i32 {number}"
+            pointer = emitter.value(place)
+            access = self._access(int32, 1)
+            total = emitter.value(f"add i32 {access.load(pointer)}, {one}")
+            access.store(pointer, total)
+
+    def _lane(self, numbers: str, lane: int) -> str:
+        if self.width == 1:
+            return numbers
+        return self.emitter.value(f"extractelement <{self.width} x i32> {numbers}, i64 {lane}")
 
     # --- memory ----------------------------------------------------------------------------------
 
@@ -425,7 +510,7 @@ class Body:
             sides = [self.are_all_true(side, coordinates) for side in (op.lhs, op.rhs)]
             return self.both(*sides)
         if isinstance(op, (ops.Broadcast, ops.ExpandDims, ops.Transpose)):
-            return self.are_all_true(op.value, self.move(op, coordinates))
+            return self.are_all_true(op.value, self.move(mask, coordinates))
         extreme = self._deciding_lane(op, coordinates) if isinstance(op, ops.Compare) else None
         if extreme is not None:
             return self.pull(mask, extreme).text

@@ -98,6 +98,27 @@ def splat(emitter: Emitter, scalar: str, value: str, width: int) -> str:
     )
 
 
+def exchange(emitter: Emitter, coordinate: Coordinate, mask: int, width: int) -> Coordinate:
+    """The coordinate with the bits of `mask` exchanged, save those that the lanes run over."""
+    if coordinate.lanes:
+        vector = f"<{width} x i32>"
+        lanes = emitter.value(f"xor {vector} {coordinate.lanes}, splat (i32 {mask})")
+        return Coordinate(lanes=lanes)
+    mask ^= lanes_exchanged(coordinate, mask, width) * coordinate.step
+    base = coordinate.base
+    if base.isdigit():
+        base = str(int(base) ^ mask)
+    elif mask:
+        base = emitter.value(f"xor i64 {base}, {mask}")
+    return Coordinate(base, coordinate.step)
+
+
+def lanes_exchanged(coordinate: Coordinate, mask: int, width: int) -> int:
+    """What exchanging the bits of `mask` adds to the number of a lane."""
+    step = coordinate.step
+    return mask // step & width - 1 if step else 0
+
+
 def linearise(
     emitter: Emitter, coordinates: Coordinates, shape: Sequence[int], width: int
 ) -> Coordinate:

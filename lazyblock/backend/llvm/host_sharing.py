@@ -1,25 +1,31 @@
 """What the host backend must know of a program before it writes loops: who reads what, and when.
 
 Block values are *deferred*: they are computed inside the loops of the *roots* that read them
-(stores, reductions, scans, values that leave a region). Here stand the walks over deferred values,
-the choice of values that are dear enough to be kept in a tile, and what is known of overlap in
-memory.
+(stores, reductions, scans, dots, values that leave a region). Here stand the walks over deferred
+values, the choice of values that are dear enough to be kept in a tile, and what is known of overlap
+in memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from lazyblock.backend.llvm.atomics import is_atomic
 from lazyblock.tiler import ops
 from lazyblock.tiler.ir import Effect, Op, Region, Trait, Value, walk
 
 SHAPE_OPS = (ops.Broadcast, ops.ExpandDims, ops.Reshape, ops.Transpose, ops.Splat)
+TILE_READERS = (ops.ExchangeBits, ops.Gather)  # deferred, but their operand is kept in a tile
+MOVING_OPS = (*SHAPE_OPS, ops.Split, *TILE_READERS)  # read their operand at other places
 _SOURCES = (ops.Arange, ops.Constant, ops.Load)
 
 _DEAR = 8  # elementwise operations; from here on a tile is cheaper than computing twice
 _COST_LIMIT = 1000
 _COSTS = {"div": 4, "div_normal": 4, "rem": 12, "sqrt": 4}
+_ROOTS = (
+    *(ops.Store, ops.Combining, ops.Dot, ops.Join, ops.Histogram, *TILE_READERS),
+    *(ops.Print, ops.Assert, ops.For, ops.While, ops.If, ops.Yield),
+)
 
 
 def is_deferred(value: Value) -> bool:
@@ -27,18 +33,23 @@ def is_deferred(value: Value) -> bool:
     op = value.owner
     if op is None or value.shape == () or is_atomic(op):
         return False
-    return op.has(Trait.ELEMENTWISE) or isinstance(op, (*SHAPE_OPS, *_SOURCES))
+    return op.has(Trait.ELEMENTWISE) or isinstance(op, (*MOVING_OPS, *_SOURCES))
 
 
 def is_root(op: Op) -> bool:
     """Whether an op makes loops of its own."""
-    made = (ops.Store, ops.Combining, ops.For, ops.While, ops.If, ops.Yield)
-    return isinstance(op, made) or orders_memory(op)
+    return isinstance(op, _ROOTS) or orders_memory(op)
 
 
 def orders_memory(op: Op) -> bool:
     """Whether no access may move over `op`."""
     return op.effect in (Effect.ATOMIC, Effect.BARRIER)
+
+
+def flushes_stores(op: Op) -> bool:
+    """Whether the stores before `op` are written before it."""
+    made = isinstance(op, (ops.Load, ops.Dot)) or bool(op.regions)
+    return made or op.effect is Effect.OUTPUT or orders_memory(op)
 
 
 def reached_values(
@@ -60,10 +71,24 @@ def reached_values(
         reached[value] = is_same
         if not is_available(value):
             assert value.owner is not None
-            moving = SHAPE_OPS if through_memory else (*SHAPE_OPS, ops.Load)
+            moving = MOVING_OPS if through_memory else (*MOVING_OPS, ops.Load)
             is_same = is_same and not isinstance(value.owner, moving)
             stack.extend((operand, is_same) for operand in value.owner.operands_flat)
     return reached
+
+
+def is_reached(wanted: Value, values: Iterable[Value], tiles: Collection[Value]) -> bool:
+    """Whether computing `values` reads `wanted`; what is in tiles is not computed again."""
+    stack, seen = list(values), set[Value]()
+    while stack:
+        value = stack.pop()
+        if value is wanted:
+            return True
+        if value not in seen and value not in tiles and is_deferred(value):
+            seen.add(value)
+            assert value.owner is not None
+            stack.extend(value.owner.operands_flat)
+    return False
 
 
 def roots_inside(op: Op) -> list[Op]:
@@ -113,7 +138,7 @@ def _number_roots(body: Region) -> tuple[list[Op], dict[int, int], dict[int, int
             position = len(order)
             order.append(op)
             depths[position] = depth
-            if isinstance(op, ops.Load) or op.regions or orders_memory(op):
+            if flushes_stores(op):
                 groups = {}
             if is_root(op):
                 roots[position] = position
@@ -138,7 +163,7 @@ def _find_costs(order: Sequence[Op]) -> dict[Value, int]:
 
 def op_cost(op: Op) -> int:
     """Work of one op on an element, in cheap operations; rearranging costs nothing."""
-    if isinstance(op, (*SHAPE_OPS, ops.Constant, ops.Arange)):
+    if isinstance(op, (*MOVING_OPS, ops.Constant, ops.Arange)):
         return 0
     return _COSTS.get(getattr(op, "kind", ""), 1)
 

@@ -93,12 +93,21 @@ class LinearLayout:
         warps = len(self.warp) - cta_bits
         if self.warp[warps:] != other.warp[warps:]:
             return False
-        pivots: list[int] = []
-        for basis in (*self.register, *self.lane, *self.warp[:warps]):
-            rest = _reduce_by(pivots, self.flatten(basis))
-            pivots.extend([rest] if rest else [])
+        pivots = self._pivots_within_ctas(cta_bits)
         wanted = (*other.register, *other.lane, *other.warp[:warps])
         return not any(_reduce_by(pivots, self.flatten(basis)) for basis in wanted)
+
+    def reaches_within_ctas(self, index: int, cta_bits: int) -> bool:
+        """Whether elements whose row-major indices differ by `index` bits lie in one CTA."""
+        return _reduce_by(self._pivots_within_ctas(cta_bits), index) == 0
+
+    def _pivots_within_ctas(self, cta_bits: int) -> list[int]:
+        """Vectors that span the indices in one CTA."""
+        pivots: list[int] = []
+        for basis in (*self.register, *self.lane, *self.warp[: len(self.warp) - cta_bits]):
+            rest = _reduce_by(pivots, self.flatten(basis))
+            pivots.extend([rest] if rest else [])
+        return pivots
 
     def has_disjoint_bits(self, axis: int) -> bool:
         """Whether coordinates along `axis` may be summed with + instead of exclusive or."""
@@ -159,6 +168,28 @@ class LinearLayout:
         """Drop `axis`; elements along it fall together."""
         shape = self.shape[:axis] + self.shape[axis + 1 :]
         return self._map(shape, lambda basis: basis[:axis] + basis[axis + 1 :])
+
+    def join(self) -> LinearLayout:
+        """A new last axis of extent 2, along which every thread holds both elements."""
+        wide = self.expand(len(self.shape))
+        unit = (*(0 for _ in self.shape), 1)
+        return replace(wide, shape=(*self.shape, 2), register=(unit, *wide.register))
+
+    def split(self) -> LinearLayout:
+        """Layout of the halves of the last axis, for which few elements move.
+
+        Where threads differ by that axis, they give it for one that their registers have.
+        """
+        axis = len(self.shape) - 1
+        unit = self._unit(axis, 1)
+        if [basis for basis in self.bases if basis[axis]] != [unit] or unit in self.register:
+            return self.squeeze(axis)
+        *register, given = self.register or [unit]
+        lane, warp = (
+            tuple(given if basis == unit else basis for basis in bases)
+            for bases in (self.lane, self.warp)
+        )
+        return LinearLayout(self.shape, tuple(register), lane, warp).squeeze(axis)
 
     def expand(self, axis: int) -> LinearLayout:
         """Insert an axis of extent 1 before position `axis`."""

@@ -18,6 +18,9 @@ from lazyblock.backend.llvm.layout import LinearLayout
 from lazyblock.backend.llvm.nvptx_atomics import emit_atomics, emit_poll, is_poll
 from lazyblock.backend.llvm.nvptx_barriers import Barriers, RootFinder, State
 from lazyblock.backend.llvm.nvptx_blocks import BlockCode, Registers
+from lazyblock.backend.llvm.nvptx_debug import emit_assert, emit_print
+from lazyblock.backend.llvm.nvptx_dot_code import demand_steady_operands, emit_dot
+from lazyblock.backend.llvm.nvptx_gather import emit_exchange, emit_gather, emit_histogram
 from lazyblock.backend.llvm.nvptx_layouts import WARP_SIZE, LayoutPlan
 from lazyblock.backend.llvm.nvptx_memory import emit_load, emit_store
 from lazyblock.backend.llvm.nvptx_reduce import Row, emit_reduction
@@ -65,7 +68,8 @@ def emit_nvptx(
     emitter = emitter or ThreadEmitter()
     roots = RootFinder(parameter.value for parameter in program.parameters)
     barriers = Barriers(emitter, roots, program.writes_once)
-    code = BlockCode(emitter, target, LayoutPlan(program, infos), infos, barriers)
+    plan = LayoutPlan(program, infos, target)
+    code = BlockCode(emitter, target, plan, infos, barriers, program.name)
     emitter.start(num_threads, program.num_ctas)
     if program.num_ctas > 1:
         code.shared.prepare_mailboxes(sum(isinstance(op, ops.Reduce) for op in walk(program.body)))
@@ -109,10 +113,10 @@ def _parameter(
     if not isinstance(element, PointerType):
         return f"{parameter_type(element)} %p{number}"
     facts = [f"align {max(parameter.divisibility, element.pointee.nbytes)}"]
-    if program.noalias and not _has_changing_memory(program):
+    if program.noalias and parameter.value not in written:
+        facts += ["noalias", "readonly"]
+    elif program.noalias and not _has_changing_memory(program):
         facts.append("noalias")
-        if parameter.value not in written:
-            facts.append("readonly")
     return f"{parameter_type(element)} {' '.join(facts)} %p{number}"
 
 
@@ -123,9 +127,10 @@ def _has_changing_memory(program: Program) -> bool:
 
 
 def _written_parameters(program: Program, roots: RootFinder) -> frozenset[Value]:
-    """Pointer parameters that some store may reach."""
-    stores = (op for op in walk(program.body) if isinstance(op, ops.Store))
-    return frozenset().union(*(roots.find(op.pointer) for op in stores))
+    """Pointer parameters that some write may reach."""
+    writes = (ops.Store, ops.AtomicRmw, ops.AtomicCas)
+    found = (op.pointer for op in walk(program.body) if isinstance(op, writes))
+    return frozenset().union(*map(roots.find, found))
 
 
 def _bind_parameters(code: BlockCode, program: Program) -> None:
@@ -161,6 +166,18 @@ def _emit_region(code: BlockCode, region: Region) -> None:
                 emit_reduction(code, op, partial(_combine, code, op))
             case ops.Scan():
                 emit_scan(code, op, partial(_combine, code, op))
+            case ops.Dot():
+                emit_dot(code, op)
+            case ops.ExchangeBits():
+                emit_exchange(code, op)
+            case ops.Gather():
+                emit_gather(code, op)
+            case ops.Histogram():
+                emit_histogram(code, op)
+            case ops.Print():
+                emit_print(code, op)
+            case ops.Assert():
+                emit_assert(code, op)
             case ops.For():
                 _emit_loop(code, op)
             case ops.While() if is_poll(op):
@@ -176,7 +193,7 @@ def _emit_region(code: BlockCode, region: Region) -> None:
 
 def _is_known(op: Op) -> bool:
     created = (ops.ProgramId, ops.NumPrograms, ops.Arange, ops.Constant, ops.Splat)
-    shaped = (ops.ExpandDims, ops.Broadcast, ops.Transpose, ops.Reshape)
+    shaped = (ops.ExpandDims, ops.Broadcast, ops.Transpose, ops.Reshape, ops.Join, ops.Split)
     return op.has(Trait.ELEMENTWISE) or isinstance(op, (*created, *shaped, ops.Yield))
 
 
@@ -196,6 +213,7 @@ def _emit_loop(code: BlockCode, op: ops.For) -> None:
     emitter = code.emitter
     index, *carried = op.body.arguments
     layouts = [code.plan.home(value) for value in carried]
+    demand_steady_operands(code, op)
     started = _flatten(code, op.initial, layouts)
     lower, upper, step = map(code.scalar, (op.lower, op.upper, op.step))
     kind = op.lower.type.scalar
@@ -217,6 +235,7 @@ def _emit_loop(code: BlockCode, op: ops.For) -> None:
 def _emit_while(code: BlockCode, op: ops.While) -> None:
     emitter = code.emitter
     layouts = [code.plan.home(value) for value in op.body.arguments]
+    demand_steady_operands(code, op)
     types = _register_types(op.body.arguments, layouts)
     start = list(zip(types, _flatten(code, op.initial, layouts), strict=True))
     with code.barriers.loop(), emitter.rounds(start) as loop, code.scope():

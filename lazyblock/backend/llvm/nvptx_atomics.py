@@ -11,8 +11,9 @@ from __future__ import annotations
 from lazyblock.backend.llvm.atomics import Atomic, AtomicOp, describe, is_atomic, values_of
 from lazyblock.backend.llvm.layout import LinearLayout
 from lazyblock.backend.llvm.nvptx_blocks import BlockCode, Registers
-from lazyblock.backend.llvm.nvptx_convert import exchange_shared
-from lazyblock.backend.llvm.nvptx_thread import GLOBAL_POINTER, is_always, value_type
+from lazyblock.backend.llvm.nvptx_convert import broadcast_first
+from lazyblock.backend.llvm.nvptx_functions import GLOBAL_POINTER
+from lazyblock.backend.llvm.nvptx_thread import is_always, value_type
 from lazyblock.backend.llvm.types import constant_text
 from lazyblock.tiler import ops
 from lazyblock.tiler.ir import Effect
@@ -50,9 +51,7 @@ def emit_atomics(code: BlockCode, op: AtomicOp) -> None:
     registers = [held[layout.coordinates(n)] for n in range(layout.num_registers)]
     if is_first:
         registers = _merge(code, access, registers, (inside, before))
-        registers = exchange_shared(
-            code.shared, access.element, registers, layout, layout, code.emitter.num_ctas > 1
-        )
+        registers = broadcast_first(code.shared, access.element, registers, layout)
     code.hold(op.result, layout, registers)
 
 

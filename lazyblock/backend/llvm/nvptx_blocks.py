@@ -15,16 +15,12 @@ from typing import Any
 
 from lazyblock.backend.llvm.layout import LinearLayout, flatten_coordinates, unflatten_index
 from lazyblock.backend.llvm.nvptx_barriers import Barriers
-from lazyblock.backend.llvm.nvptx_convert import convert_layout
+from lazyblock.backend.llvm.nvptx_convert import Moved, convert_layout, start_conversion
 from lazyblock.backend.llvm.nvptx_division import emit_divisions
+from lazyblock.backend.llvm.nvptx_functions import GLOBAL_POINTER
 from lazyblock.backend.llvm.nvptx_layouts import LayoutPlan, backward
 from lazyblock.backend.llvm.nvptx_shared import SharedMemory
-from lazyblock.backend.llvm.nvptx_thread import (
-    GLOBAL_POINTER,
-    ThreadEmitter,
-    stored_type,
-    value_type,
-)
+from lazyblock.backend.llvm.nvptx_thread import ThreadEmitter, stored_type, value_type
 from lazyblock.backend.llvm.rules import emit_elementwise
 from lazyblock.backend.llvm.types import constant_text
 from lazyblock.target import Target
@@ -48,8 +44,10 @@ class BlockCode:
         plan: LayoutPlan,
         infos: Infos,
         barriers: Barriers,
+        name: str = "",
     ) -> None:
         self.emitter = emitter
+        self.name = name
         self.target = target
         self.plan = plan
         self.infos = infos
@@ -109,12 +107,25 @@ class BlockCode:
         (register,) = self.demand(value, self.plan.home(value))
         return register
 
+    def move(self, value: Value, layout: LinearLayout) -> Moved:
+        """`value` on its way into `layout`, to be published before its registers are read."""
+        registers = self._find(value, layout)
+        if registers is not None:
+            return Moved(registers)
+        if isinstance(value.owner, ops.Transpose):
+            return self.move(value.owner.value, backward(value.owner, layout))
+        home = self.plan.home(value)
+        if value in self.plan.computable or home.register_map(layout) is not None:
+            return Moved(self.demand(value, layout))
+        registers = self.demand(value, home)
+        return start_conversion(self.shared, value.type.element, registers, home, layout)
+
     def _is_converted(self, value: Value, layout: LinearLayout) -> bool:
         """Whether `value` comes into `layout` from the layout it lives in."""
         op = value.owner
         if op is None or not _is_lazy(op):
             return True
-        if value in self.plan.computable or not op.has(Trait.ELEMENTWISE):
+        if value in self.plan.computable or not (op.has(Trait.ELEMENTWISE) or _has_halves(op)):
             return False
         return self.plan.home(value).register_map(layout) is None
 
@@ -129,6 +140,8 @@ class BlockCode:
                 return [(op.value, self.plan.home(op.value))]
             case ops.ExpandDims() | ops.Broadcast() | ops.Transpose() | ops.Reshape():
                 return [(op.value, backward(op, layout))]
+            case ops.Join() | ops.Split():
+                return [(operand, backward(op, layout)) for operand in op.operands_flat]
         assert op is not None
         return [(operand, layout) for operand in op.operands_flat]
 
@@ -150,6 +163,10 @@ class BlockCode:
                 return self._arange(op, layout)
             case ops.ExpandDims() | ops.Broadcast() | ops.Transpose() | ops.Reshape():
                 return self._rearranged(op, layout)
+            case ops.Split():
+                return self._half(op, op.results.index(value), layout)
+            case ops.Join():
+                return self._joined(op, layout)
         return self._elementwise(op, layout)
 
     # --- making ----------------------------------------------------------------------------------
@@ -173,6 +190,25 @@ class BlockCode:
         held = {needed.coordinates(i): name for i, name in enumerate(operand)}
         places = (layout.coordinates(register) for register in range(layout.num_registers))
         return [held[_operand_place(op, place)] for place in places]
+
+    def _half(self, op: ops.Split, half: int, layout: LinearLayout) -> Registers:
+        """One half of the last axis, which the operand's registers hold."""
+        needed = backward(op, layout)
+        operand = self._find(op.value, needed)
+        assert operand is not None
+        held = {needed.coordinates(i): name for i, name in enumerate(operand)}
+        places = (layout.coordinates(register) for register in range(layout.num_registers))
+        return [held[(*place, half)] for place in places]
+
+    def _joined(self, op: ops.Join, layout: LinearLayout) -> Registers:
+        """Registers of both operands; the last axis lies in registers alone."""
+        needed = backward(op, layout)
+        held: dict[tuple[int, ...], str] = {}
+        for half, value in enumerate((op.lhs, op.rhs)):
+            operand = self._find(value, needed)
+            assert operand is not None
+            held.update(((*needed.coordinates(i), half), name) for i, name in enumerate(operand))
+        return [held[layout.coordinates(register)] for register in range(layout.num_registers)]
 
     def _elementwise(self, op: Op, layout: LinearLayout) -> Registers:
         operands = [self._find(value, layout) for value in op.operands_flat]
@@ -222,9 +258,18 @@ class BlockCode:
 
 def _is_lazy(op: Op) -> bool:
     """Whether `op` may be emitted wherever its result is asked for."""
-    return not isinstance(
-        op, (ops.Load, ops.AtomicRmw, ops.AtomicCas, ops.Combining, ops.For, ops.While, ops.If)
-    )
+    return not isinstance(op, _PLACED)
+
+
+_PLACED = (
+    *(ops.Load, ops.AtomicRmw, ops.AtomicCas, ops.Combining, ops.Dot),
+    *(ops.ExchangeBits, ops.Gather, ops.Histogram),
+    *(ops.For, ops.While, ops.If),
+)
+
+
+def _has_halves(op: Op) -> bool:
+    return isinstance(op, (ops.Join, ops.Split))
 
 
 def _operand_place(op: Any, place: tuple[int, ...]) -> tuple[int, ...]:

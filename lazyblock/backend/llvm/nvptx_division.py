@@ -13,7 +13,8 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from lazyblock.backend.llvm.emit import Emitter
-from lazyblock.backend.llvm.rules import Site, divide_normal
+from lazyblock.backend.llvm.rules import divide_normal
+from lazyblock.backend.llvm.site import Site
 from lazyblock.target import Target
 from lazyblock.tiler.types import float32, int1
 

@@ -12,8 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from lazyblock.backend.llvm.dot_layouts import DotLayouts
 from lazyblock.backend.llvm.layout import LinearLayout, blocked_layout
+from lazyblock.backend.llvm.nvptx_dot import plan_dot
 from lazyblock.backend.llvm.types import element_nbytes
+from lazyblock.target import Target
 from lazyblock.tiler import ops
 from lazyblock.tiler.analysis.axis_info import Infos
 from lazyblock.tiler.ir import Op, Program, Region, Trait, Value, walk
@@ -31,7 +34,9 @@ Access = ops.Load | ops.Store
 class LayoutPlan:
     """The answers: where values live, where stores, reductions and scans want theirs."""
 
-    def __init__(self, program: Program, infos: Infos) -> None:
+    def __init__(self, program: Program, infos: Infos, target: Target) -> None:
+        self._target = target
+        self._num_warps = program.num_warps * program.num_ctas
         self._anchors = _Anchors(program, infos)
         self._own: dict[Value, LinearLayout] = {}
         self._fixed: dict[Value, LinearLayout] = {}
@@ -39,6 +44,8 @@ class LayoutPlan:
         self.stores: dict[Op, LinearLayout] = {}
         self.combined: dict[Op, LinearLayout] = {}
         self.used = {value for op in walk(program.body) for value in op.operands_flat}
+        self.dots: dict[Op, DotLayouts] = {}
+        self._feeding = _find_feeding(program.body)
         self.computable: set[Value] = set()  # from ranges and scalars alone: in any layout, anew
         self._note_computable(program.body)
         self._fix(program.body)
@@ -73,6 +80,8 @@ class LayoutPlan:
             match op:
                 case ops.Combining():
                     self._fix_combining(op)
+                case ops.Dot():
+                    self._fix_dot(op)
                 case ops.For() | ops.While():
                     self._fix_loop(op)
                 case ops.If():
@@ -81,10 +90,29 @@ class LayoutPlan:
                     self._fix_load(op)
                 case ops.AtomicRmw() | ops.AtomicCas():
                     self._copy_fixed(op.operands_flat, op.results)
+                case ops.Join():
+                    source = self._source(op.lhs)
+                    self._fixed[op.result] = source.join()
+                case ops.Split():
+                    source = self._source(op.value)
+                    self._fixed.update(dict.fromkeys(op.results, source.split()))
+                case ops.ExchangeBits():
+                    self._copy_fixed([op.value], op.results)
+                case ops.Gather():
+                    self._copy_fixed([op.index], op.results)
                 case _ if op.has(Trait.ELEMENTWISE):
                     self._copy_fixed(op.operands_flat, op.results)
                 case ops.ExpandDims() | ops.Transpose() | ops.Reshape() if op.value in self._fixed:
                     self._fixed[op.result] = _forward(op, self._fixed[op.value])
+
+    def _source(self, value: Value) -> LinearLayout:
+        """The layout that `value` comes in, as far as is known."""
+        if value in self._fixed:
+            return self._fixed[value]
+        op = value.owner
+        if isinstance(op, (ops.ExpandDims, ops.Transpose, ops.Reshape)):
+            return _forward(op, self._source(op.value))
+        return self._anchors.of_shape(value.shape)
 
     def _copy_fixed(self, sources: Sequence[Value], results: Sequence[Value]) -> None:
         """Give each result the first layout that is fixed among `sources`."""
@@ -102,6 +130,11 @@ class LayoutPlan:
         for result in op.results:
             is_scan = isinstance(op, ops.Scan)
             self._fixed[result] = source if is_scan else source.squeeze(op.axis)
+
+    def _fix_dot(self, op: ops.Dot) -> None:
+        source, feeds = self._fixed.get(op.a), op in self._feeding
+        self.dots[op] = plan_dot(op, self._target, self._num_warps, source, feeds)
+        self._fixed[op.result] = self.dots[op].acc
 
     def _fix_loop(self, op: ops.For | ops.While) -> None:
         carried = _carried(op)
@@ -141,13 +174,20 @@ class LayoutPlan:
                 case ops.Combining():
                     request = _Request(op.values[0].type.size, self.combined[op])
                     self._request(op.values, request)
+                case ops.Dot():  # operands stay as they were loaded, and are converted
+                    self._request([op.acc], _Request(op.acc.type.size, self.dots[op].acc))
                 case ops.For() | ops.While():
                     self._ask_loop(op)
                 case ops.If():
                     self._ask_branches(op)
                 case ops.Load() | ops.AtomicRmw() | ops.AtomicCas():
                     self._request(op.operands_flat, self._heard(op.result))
-                case _ if op.has(Trait.ELEMENTWISE):
+                case ops.Gather():
+                    self._request([op.index, op.value], self._heard(op.result))
+                case ops.Join() | ops.Split():
+                    priority, layout = self._heard(op.results[0])
+                    self._request(op.operands_flat, _Request(priority, backward(op, layout)))
+                case _ if op.has(Trait.ELEMENTWISE) or isinstance(op, ops.ExchangeBits):
                     self._request(op.operands_flat, self._heard(op.result))
                 case _ if isinstance(op, _SHAPE_OPS) and not _is_real_transpose(op):
                     priority, layout = self._heard(op.result)
@@ -201,6 +241,23 @@ class _Request(NamedTuple):
     layout: LinearLayout
 
 
+def _find_feeding(body: Region) -> set[Op]:
+    """Dots whose results, changed element by element, are the A of other dots."""
+    found: set[Op] = set()
+    for op in walk(body):
+        stack = [op.a] if isinstance(op, ops.Dot) else []
+        seen: set[Value] = set()
+        while stack:
+            value = stack.pop()
+            owner = value.owner
+            if isinstance(owner, ops.Dot):
+                found.add(owner)
+            elif value not in seen and owner is not None and owner.has(Trait.ELEMENTWISE):
+                seen.add(value)
+                stack.extend(owner.operands_flat)
+    return found
+
+
 # --- shape ops -----------------------------------------------------------------------------------
 
 _SHAPE_OPS = (ops.ExpandDims, ops.Broadcast, ops.Transpose, ops.Reshape)
@@ -229,6 +286,10 @@ def backward(op: Any, layout: LinearLayout) -> LinearLayout:
             for axis, extent in enumerate(op.value.shape):
                 layout = layout.project(axis) if extent == 1 else layout
             return layout
+        case ops.Join():
+            return layout.squeeze(len(layout.shape) - 1)
+        case ops.Split():
+            return layout.join()
     assert isinstance(op, ops.Reshape)
     return layout.reshape(op.value.shape)
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 from lazyblock.backend.llvm.layout import LinearLayout
 from lazyblock.backend.llvm.nvptx_blocks import BlockCode, Registers
+from lazyblock.backend.llvm.nvptx_functions import GLOBAL_POINTER
 from lazyblock.backend.llvm.nvptx_layouts import VECTOR_BYTES
-from lazyblock.backend.llvm.nvptx_thread import GLOBAL_POINTER, is_always, stored_type, value_type
+from lazyblock.backend.llvm.nvptx_thread import is_always, stored_type, value_type
 from lazyblock.backend.llvm.types import constant_text, element_nbytes
 from lazyblock.tiler import ops
 from lazyblock.tiler.ir import Value

@@ -13,7 +13,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from lazyblock.backend.llvm.nvptx_barriers import Barriers, SharedAccess
-from lazyblock.backend.llvm.nvptx_thread import SHARED_POINTER, ThreadEmitter, stored_type
+from lazyblock.backend.llvm.nvptx_functions import SHARED_POINTER
+from lazyblock.backend.llvm.nvptx_thread import ThreadEmitter, stored_type
 from lazyblock.backend.llvm.types import element_nbytes
 from lazyblock.tiler.types import Element, ScalarType
 

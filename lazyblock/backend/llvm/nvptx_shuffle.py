@@ -25,17 +25,17 @@ WORD_BYTES = 4
 _SHUFFLE_COST = 2  # cycles of a warp, where a select takes one
 
 
-class _Home(NamedTuple):
+class Home(NamedTuple):
     """Register and lane where an element lies, as numbers to be added up."""
 
     register: int
     lane: int
 
-    def plus(self, other: _Home) -> _Home:
-        return _Home(self.register ^ other.register, self.lane ^ other.lane)
+    def plus(self, other: Home) -> Home:
+        return Home(self.register ^ other.register, self.lane ^ other.lane)
 
 
-_NOWHERE = _Home(0, 0)
+_NOWHERE = Home(0, 0)
 
 
 @dataclass(frozen=True)
@@ -100,6 +100,11 @@ def plan_shuffles(source: LinearLayout, target: LinearLayout) -> ShufflePlan | N
     )
 
 
+def find_home(layout: LinearLayout, index: int) -> Home | None:
+    """What leads to the elements whose row-major indices differ by `index`, within a warp."""
+    return _Held(layout).find(index)
+
+
 def emit_shuffles(
     emitter: ThreadEmitter, element: ScalarType, registers: Sequence[str], plan: ShufflePlan
 ) -> list[str]:
@@ -145,10 +150,10 @@ class _Held:
     """
 
     def __init__(self, layout: LinearLayout) -> None:
-        self._pivots: list[tuple[int, _Home]] = []
-        self.unused: list[_Home] = []
-        sources = [(b, _Home(1 << n, 0)) for n, b in enumerate(layout.register)]
-        sources += [(b, _Home(0, 1 << n)) for n, b in enumerate(layout.lane)]
+        self._pivots: list[tuple[int, Home]] = []
+        self.unused: list[Home] = []
+        sources = [(b, Home(1 << n, 0)) for n, b in enumerate(layout.register)]
+        sources += [(b, Home(0, 1 << n)) for n, b in enumerate(layout.lane)]
         for basis, home in sources:
             rest, elsewhere = self._reduce(layout.flatten(basis))
             if rest:
@@ -156,11 +161,11 @@ class _Held:
             else:
                 self.unused.append(home.plus(elsewhere))
 
-    def find(self, index: int) -> _Home | None:
+    def find(self, index: int) -> Home | None:
         rest, home = self._reduce(index)
         return None if rest else home
 
-    def _reduce(self, index: int) -> tuple[int, _Home]:
+    def _reduce(self, index: int) -> tuple[int, Home]:
         home = _NOWHERE
         for pivot, place in self._pivots:
             if index ^ pivot < index:
@@ -169,8 +174,8 @@ class _Held:
 
 
 def _order_lanes(
-    lanes: Sequence[_Home], registers: Sequence[_Home], unused: Sequence[_Home]
-) -> tuple[list[int], list[_Home]] | None:
+    lanes: Sequence[Home], registers: Sequence[Home], unused: Sequence[Home]
+) -> tuple[list[int], list[Home]] | None:
     """Change what lanes read in a round, by other registers or copies, until all read another."""
     order, changed = [0] * len(lanes), list(lanes)
     taken: list[int] = []
@@ -213,5 +218,5 @@ def _sum_at(columns: Sequence[int], number: int) -> int:
     return _sum([columns[bit] for bit in _bits(number)])
 
 
-def _sum_homes(homes: Sequence[_Home], number: int) -> _Home:
-    return reduce(_Home.plus, [homes[bit] for bit in _bits(number)], _NOWHERE)
+def _sum_homes(homes: Sequence[Home], number: int) -> Home:
+    return reduce(Home.plus, [homes[bit] for bit in _bits(number)], _NOWHERE)

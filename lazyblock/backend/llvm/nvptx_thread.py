@@ -9,163 +9,31 @@ weight per lane and warp bit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from lazyblock.backend.llvm.atomics import Atomic
-from lazyblock.backend.llvm.emit import Emitter
+from lazyblock.backend.llvm.emit import Emitter, Typed, constant_bytes
 from lazyblock.backend.llvm.layout import LANE_BITS, bit_count
+from lazyblock.backend.llvm.nvptx_functions import (
+    CLUSTER_POINTER,
+    GLOBAL_POINTER,
+    MAIL_BYTES,
+    SHARED_POINTER,
+    THREAD_FUNCTIONS,
+)
+from lazyblock.backend.llvm.nvptx_mma import Mma
 from lazyblock.backend.llvm.ptx_atomics import emit_ptx_atomic
+from lazyblock.backend.llvm.reports import (
+    ASSERTIONS,
+    FAILURE,
+    FAILURE_FIELDS,
+    store_arguments,
+)
 from lazyblock.backend.llvm.types import element_nbytes, llvm_scalar, llvm_type, memory_type
 from lazyblock.target import Target
 from lazyblock.tiler.ir import Op
 from lazyblock.tiler.types import Element, PointerType, ScalarType, int1
-
-GLOBAL_POINTER = "ptr addrspace(1)"
-SHARED_POINTER = "ptr addrspace(3)"
-CLUSTER_POINTER = "ptr addrspace(7)"  # shared memory of any CTA of the cluster
-
-_SPECIAL_REGISTER = """\
-declare i32 @llvm.nvvm.read.ptx.sreg.{register}()
-define internal i32 @{name}() alwaysinline nounwind {{
-  %r = call i32 @llvm.nvvm.read.ptx.sreg.{register}()
-  ret i32 %r
-}}
-"""
-_SHUFFLE = """\
-declare i32 @llvm.nvvm.shfl.sync.{mode}.i32(i32, i32, i32, i32)
-define internal i32 @{name}(i32 %value, i32 %lane) alwaysinline convergent nounwind {{
-  %r = call i32 @llvm.nvvm.shfl.sync.{mode}.i32(i32 -1, i32 %value, i32 %lane, i32 {last})
-  ret i32 %r
-}}
-"""
-_BALLOT = """\
-declare i32 @llvm.nvvm.vote.ballot.sync(i32, i1)
-define internal i32 @lazyblock.ballot(i1 %vote) alwaysinline convergent nounwind {
-  %r = call i32 @llvm.nvvm.vote.ballot.sync(i32 -1, i1 %vote)
-  ret i32 %r
-}
-"""
-_BARRIER = """\
-declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
-define internal void @lazyblock.barrier() alwaysinline convergent nounwind {
-  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
-  ret void
-}
-"""
-_CLUSTER_BARRIER = """\
-declare void @llvm.nvvm.barrier.cluster.arrive.aligned()
-declare void @llvm.nvvm.barrier.cluster.wait.aligned()
-define internal void @lazyblock.cluster_barrier() alwaysinline convergent nounwind {
-  call void @llvm.nvvm.barrier.cluster.arrive.aligned()
-  call void @llvm.nvvm.barrier.cluster.wait.aligned()
-  ret void
-}
-"""
-_ANNOUNCE_START = """\
-declare void @llvm.nvvm.barrier.cluster.arrive.relaxed.aligned()
-define internal void @lazyblock.announce_start() alwaysinline convergent nounwind {
-  call void @llvm.nvvm.barrier.cluster.arrive.relaxed.aligned()
-  ret void
-}
-"""
-_AWAIT_START = """\
-define internal void @lazyblock.await_start() alwaysinline convergent nounwind {
-  call void @llvm.nvvm.barrier.cluster.wait.aligned()
-  ret void
-}
-"""
-_MAP_SHARED = f"""\
-declare {CLUSTER_POINTER} @llvm.nvvm.mapa.shared.cluster({SHARED_POINTER}, i32)
-define internal {CLUSTER_POINTER} @lazyblock.map_shared(
-    {SHARED_POINTER} %address, i32 %rank) alwaysinline nounwind {{
-  %r = call {CLUSTER_POINTER} @llvm.nvvm.mapa.shared.cluster({SHARED_POINTER} %address, i32 %rank)
-  ret {CLUSTER_POINTER} %r
-}}
-"""
-# Mailboxes: memory of a CTA that each CTA of its cluster writes to once, with a count of the bytes
-# that came. A cluster barrier would also wait for memory at large, which takes far longer.
-_INIT_MAILBOX = f"""\
-declare void @llvm.nvvm.mbarrier.init.shared({SHARED_POINTER}, i32)
-define internal void @lazyblock.init_mailbox({SHARED_POINTER} %count) alwaysinline nounwind {{
-  call void @llvm.nvvm.mbarrier.init.shared({SHARED_POINTER} %count, i32 1)
-  ret void
-}}
-"""
-_SHOW_MAILBOXES = """\
-declare void @llvm.nvvm.fence.mbarrier_init.release.cluster()
-define internal void @lazyblock.show_mailboxes() alwaysinline nounwind {
-  call void @llvm.nvvm.fence.mbarrier_init.release.cluster()
-  ret void
-}
-"""
-_EXPECT_MAIL = f"""\
-declare i64 @llvm.nvvm.mbarrier.arrive.expect.tx.scope.cta.space.cta({SHARED_POINTER}, i32)
-define internal void @lazyblock.expect_mail(
-    {SHARED_POINTER} %count, i32 %nbytes) alwaysinline convergent nounwind {{
-  %r = call i64 @llvm.nvvm.mbarrier.arrive.expect.tx.scope.cta.space.cta(
-    {SHARED_POINTER} %count, i32 %nbytes)
-  ret void
-}}
-"""
-_SEND_MAIL = f"""\
-define internal void @lazyblock.send_mail_{{bits}}({CLUSTER_POINTER} %place, i{{bits}} %value,
-    {CLUSTER_POINTER} %count) alwaysinline nounwind {{{{
-  call void asm sideeffect "st.async.shared::cluster.mbarrier::complete_tx::bytes.b{{bits}} \
-[$0], $1, [$2];", "l,{{register}},l,~{{{{memory}}}}"(
-    {CLUSTER_POINTER} %place, i{{bits}} %value, {CLUSTER_POINTER} %count)
-  ret void
-}}}}
-"""
-_AWAIT_MAIL = f"""\
-declare i1 @llvm.nvvm.mbarrier.try.wait.parity.scope.cta.space.cta({SHARED_POINTER}, i32)
-define internal void @lazyblock.await_mail({SHARED_POINTER} %count) alwaysinline nounwind {{
-entry:
-  br label %wait
-wait:
-  %has.come = call i1 @llvm.nvvm.mbarrier.try.wait.parity.scope.cta.space.cta(
-    {SHARED_POINTER} %count, i32 0)
-  br i1 %has.come, label %done, label %wait
-done:
-  ret void
-}}
-"""
-MAIL_BYTES = 4, 8  # of what can be sent
-_REGISTERS = {
-    "lazyblock.thread_index": "tid.x",
-    **{f"lazyblock.program_id.{axis}": f"ctaid.{axis}" for axis in "xyz"},
-    **{f"lazyblock.num_programs.{axis}": f"nctaid.{axis}" for axis in "xyz"},
-    **{f"lazyblock.cluster_id.{axis}": f"clusterid.{axis}" for axis in "xyz"},
-    **{f"lazyblock.num_clusters.{axis}": f"nclusterid.{axis}" for axis in "xyz"},
-    "lazyblock.cta_rank": "cluster.ctarank",
-}
-_SHUFFLES = {"xor": ("bfly", 31), "up": ("up", 0), "down": ("down", 31), "idx": ("idx", 31)}
-THREAD_FUNCTIONS: Mapping[str, str] = {
-    **{
-        name: _SPECIAL_REGISTER.format(name=name, register=register)
-        for name, register in _REGISTERS.items()
-    },
-    **{
-        f"lazyblock.shuffle_{kind}": _SHUFFLE.format(
-            name=f"lazyblock.shuffle_{kind}", mode=mode, last=last
-        )
-        for kind, (mode, last) in _SHUFFLES.items()
-    },
-    "lazyblock.ballot": _BALLOT,
-    "lazyblock.barrier": _BARRIER,
-    "lazyblock.cluster_barrier": _CLUSTER_BARRIER,
-    "lazyblock.announce_start": _ANNOUNCE_START,
-    "lazyblock.await_start": _AWAIT_START,
-    "lazyblock.map_shared": _MAP_SHARED,
-    "lazyblock.init_mailbox": _INIT_MAILBOX,
-    "lazyblock.show_mailboxes": _SHOW_MAILBOXES,
-    "lazyblock.expect_mail": _EXPECT_MAIL,
-    "lazyblock.await_mail": _AWAIT_MAIL,
-    **{
-        f"lazyblock.send_mail_{bits}": _SEND_MAIL.format(bits=bits, register=register)
-        for bits, register in ((32, "r"), (64, "l"))
-    },
-}
 
 
 def can_be_mailed(elements: Iterable[Element]) -> bool:
@@ -193,6 +61,7 @@ class ThreadEmitter(Emitter):
         self._thread_index = ""
         self._num_warps = self.num_ctas = 1
         self.op: Op | None = None  # what is being emitted
+        self._assertions: dict[str, int] = {}  # numbers of the texts of those that may fail
 
     def start(self, num_threads: int, num_ctas: int) -> None:
         """Begin the kernel of CTAs of `num_threads`, clusters of `num_ctas`.
@@ -254,6 +123,42 @@ class ThreadEmitter(Emitter):
 
     def num_programs(self, axis: str) -> str:
         return self.ask(f"num_{'clusters' if self.num_ctas > 1 else 'programs'}.{axis}")
+
+    # --- debugging -------------------------------------------------------------------------------
+
+    def print_line(self, line: str, values: Sequence[Typed]) -> None:
+        """Print a line: a format, and what it takes."""
+        text = self.text(line, "addrspace(1) ")
+        place = self.value(f"addrspacecast {GLOBAL_POINTER} {text} to ptr")
+        self.call("i32", "vprintf", ("ptr", place), ("ptr", store_arguments(self, values)))
+
+    def fail(self, text: str, place: Sequence[str], element: str) -> None:
+        """Write down that an assertion failed in an instance, and at which element."""
+        number = self._assertions.setdefault(text, len(self._assertions) + 1)
+        values = (str(number), *place, element)
+        self.call("void", self._use("fail"), *(("i32", value) for value in values))
+
+    def end_if(self, condition: str) -> None:
+        """End all threads of the CTA if `condition` holds in one (unless there is a cluster)."""
+        if self.num_ctas > 1:
+            return
+        ended, goes_on = self.fresh_label("ended"), self.fresh_label("holds")
+        self.branch_if(self.call("i1", self._use("any"), ("i1", condition)), ended, goes_on)
+        self.begin(ended)
+        self.line("ret void")
+        self.begin(goes_on)
+
+    def surroundings(self) -> str:
+        """Also the failure of a launch, and the texts of all assertions."""
+        parts = [super().surroundings()]
+        if self._assertions:
+            size = FAILURE_FIELDS
+            table = "\n".join(self._assertions)
+            parts.append(
+                f"@{FAILURE} = addrspace(1) global [{size} x i32] zeroinitializer, align 4"
+            )
+            parts.append(f"@{ASSERTIONS} = addrspace(1) constant {constant_bytes(table)}\n")
+        return "\n".join(parts)
 
     # --- clusters --------------------------------------------------------------------------------
 
@@ -371,6 +276,22 @@ class ThreadEmitter(Emitter):
         """The i1 of all threads of the warp, as the bits of an i32; all 32 must come here."""
         return self.call("i32", self._use("ballot"), ("i1", condition))
 
+    # --- matrices --------------------------------------------------------------------------------
+
+    def mma(self, mma: Mma, a: Sequence[str], b: Sequence[str], sums: Sequence[str]) -> list[str]:
+        """The warp's product of fragments, added to the thread's `sums`; all 32 must come here."""
+        words = [(mma.word, word) for word in (*a, *b)]
+        return self._unpack(mma, self._use(f"mma_{mma.name}"), *words, *_typed(mma.acc, sums))
+
+    def _unpack(self, mma: Mma, function: str, *arguments: Typed) -> list[str]:
+        result = self.call(mma.result, function, *arguments)
+        parts = range(mma.num_sums)
+        return [self.value(f"extractvalue {mma.result} {result}, {part}") for part in parts]
+
+    def round_tf32(self, value: str) -> str:
+        """The bits of an f32 rounded to 11 significant ones, ties away from zero."""
+        return self.call("i32", self._use("round_tf32"), ("float", value))
+
     def _convert(self, opcode: str, before: str, value: str, after: str) -> str:
         return value if before == after else self.value(f"{opcode} {before} {value} to {after}")
 
@@ -381,7 +302,11 @@ class ThreadEmitter(Emitter):
 
         Weights come one per lane bit, then one per warp bit.
         """
-        pieces = [self._field(*run) for run in _split_runs(weights)]
+        return self.sum_bits(self._thread_index, weights)
+
+    def sum_bits(self, number: str, weights: Sequence[int]) -> str:
+        """The same of the bits of an i32, which has no others."""
+        pieces = [self._field(number, *run) for run in _split_runs(weights)]
         are_disjoint = sum(weights) == _union(weights)
         total = "0"
         for piece in pieces:
@@ -392,9 +317,8 @@ class ThreadEmitter(Emitter):
         """Exclusive or, written so that LLVM sees a sum where it is one."""
         return self.value(f"{'or disjoint' if are_disjoint else 'xor'} i32 {left}, {right}")
 
-    def _field(self, first: int, count: int, weight: int, is_last: bool) -> str:
-        """Bits first ... first + count - 1 of the thread's index as a number, times `weight`."""
-        field = self._thread_index
+    def _field(self, field: str, first: int, count: int, weight: int, is_last: bool) -> str:
+        """Bits first ... first + count - 1 of `field` as a number, times `weight`."""
         if first:
             field = self.value(f"lshr i32 {field}, {first}")
         if not is_last:
@@ -437,6 +361,10 @@ class ThreadEmitter(Emitter):
             if condition:
                 total = self.value(f"and i1 {total}, {condition}") if total else condition
         return total
+
+
+def _typed(type: str, values: Sequence[str]) -> list[Typed]:
+    return [(type, value) for value in values]
 
 
 def is_always(condition: str) -> bool:

@@ -1,4 +1,4 @@
-"""Atomic accesses to global memory as PTX says them.
+"""Atomic accesses to global and shared memory as PTX says them.
 
 LLVM forgets the ordering of its atomic updates on NVPTX, so each is one instruction of inline
 assembly, which tells LLVM that it touches any memory. An update whose result nobody reads is a
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from lazyblock.backend.llvm.atomics import Atomic, add_half, extremum_of_floats
 from lazyblock.backend.llvm.emit import Emitter
+from lazyblock.backend.llvm.nvptx_functions import SHARED_POINTER
 from lazyblock.backend.llvm.types import llvm_scalar
 from lazyblock.target import Target
 from lazyblock.tiler.types import ScalarType, bfloat16, int1
@@ -52,7 +53,7 @@ def _instruction(emitter: Emitter, access: Atomic, address: str, values: Sequenc
     register = "i16" if scalar.bits < 16 else type
     wide = [_to_register(emitter, scalar, value, register) for value in values]
     has_result = access.kind != "store" and (access.is_used or access.kind in _WITHOUT_RED)
-    name = _name(access, scalar, has_result)
+    name = _name(access, scalar, _space_of(address), has_result)
     first = 1 if has_result else 0
     operands = ["$0"] if has_result and access.kind != "store" else []
     operands += [f"[${first}]", *(f"${first + 1 + number}" for number in range(len(wide)))]
@@ -70,16 +71,20 @@ def _instruction(emitter: Emitter, access: Atomic, address: str, values: Sequenc
     return _from_register(emitter, scalar, emitter.value(text), register)
 
 
-def _name(access: Atomic, scalar: ScalarType, has_result: bool) -> str:
+def _space_of(address: str) -> str:
+    return "shared" if address.startswith(f"{SHARED_POINTER} ") else "global"
+
+
+def _name(access: Atomic, scalar: ScalarType, space: str, has_result: bool) -> str:
     """The instruction with its order, scope and type."""
     sem, kind = access.sem, access.kind
     if kind == "load":
-        return f"ld.{sem}.{access.scope}.global.b{8 * access.nbytes}"
+        return f"ld.{sem}.{access.scope}.{space}.b{8 * access.nbytes}"
     if kind == "store":
-        return f"st.{sem}.{access.scope}.global.b{8 * access.nbytes}"
+        return f"st.{sem}.{access.scope}.{space}.b{8 * access.nbytes}"
     if not has_result:
         sem = {"acquire": "relaxed", "acq_rel": "release"}.get(sem, sem)
-    head = f"{'atom' if has_result else 'red'}.{sem}.{access.scope}.global"
+    head = f"{'atom' if has_result else 'red'}.{sem}.{access.scope}.{space}"
     if kind in _BITWISE or kind == "cas":
         return f"{head}.{_BITWISE.get(kind, kind)}.b{scalar.bits}"
     if scalar.is_half:

@@ -9,10 +9,12 @@ cannot select (LLVM would end the process).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from lazyblock.backend.llvm.conversions import emit_cast, emit_cast_toward_zero
 from lazyblock.backend.llvm.emit import Emitter
-from lazyblock.backend.llvm.types import constant_text, llvm_scalar, llvm_type, mangled, vector_of
+from lazyblock.backend.llvm.site import Site
+from lazyblock.backend.llvm.types import llvm_scalar, mangled, splat_text, vector_of
 from lazyblock.errors import UnsupportedError
 from lazyblock.target import Target
 from lazyblock.tiler import ops
@@ -22,67 +24,13 @@ from lazyblock.tiler.types import (
     Element,
     PointerType,
     ScalarType,
-    float16,
-    float32,
-    float64,
     int1,
-    int16,
-    int32,
     uint16,
     uint32,
     uint64,
 )
 
 _BITS_OF = {16: uint16, 32: uint32, 64: uint64}
-
-
-@dataclass(frozen=True)
-class Site:
-    """Where a rule writes: emitter and target, and the element and width it computes in."""
-
-    emitter: Emitter
-    target: Target
-    element: Element
-    width: int
-
-    @property
-    def type(self) -> str:
-        return llvm_type(self.element, self.width)
-
-    @property
-    def scalar(self) -> ScalarType:
-        assert isinstance(self.element, ScalarType)
-        return self.element
-
-    @property
-    def mask_type(self) -> str:
-        return llvm_type(int1, self.width)
-
-    def of(self, element: Element) -> Site:
-        return replace(self, element=element)
-
-    def constant(self, value: bool | int | float) -> str:
-        return constant_text(value, self.scalar, self.width)
-
-    def do(self, opcode: str, *operands: str) -> str:
-        """One instruction on operands of this type, or a comparison of them."""
-        return self.emitter.value(f"{opcode} {self.type} {', '.join(operands)}")
-
-    def call(self, intrinsic: str, *operands: str) -> str:
-        """An intrinsic overloaded on this type, which is also the type of its result."""
-        suffix = mangled(llvm_scalar(self.element), self.width)
-        typed = [(self.type, operand) for operand in operands]
-        return self.emitter.call(self.type, f"llvm.{intrinsic}.{suffix}", *typed)
-
-    def select(self, condition: str, on_true: str, on_false: str) -> str:
-        choices = f"{self.type} {on_true}, {self.type} {on_false}"
-        return self.emitter.value(f"select {self.mask_type} {condition}, {choices}")
-
-    def convert(self, opcode: str, value: str, to: Element | str) -> str:
-        """A conversion instruction from this type; `to` may name an LLVM scalar."""
-        scalar = to if isinstance(to, str) else llvm_scalar(to)
-        target = vector_of(scalar, self.width)
-        return self.emitter.value(f"{opcode} {self.type} {value} to {target}")
 
 
 def emit_elementwise(
@@ -108,7 +56,8 @@ def emit_elementwise(
             return _approximate(site, op.function, *operands)
         case ops.Cast():
             source = site.of(op.value.type.scalar)
-            return emit_cast(source, operands[0], SCALARS[op.element])
+            convert = emit_cast_toward_zero if op.rounding else emit_cast
+            return convert(source, operands[0], SCALARS[op.element])
         case ops.Bitcast():
             return _bitcast(site.of(op.value.type.element), operands[0], op.result.type.element)
     raise UnsupportedError(f"op '{op.name}' has no LLVM rule.")
@@ -200,6 +149,17 @@ def _remainder(site: Site, lhs: str, rhs: str) -> str:
     is_zero = site.do("icmp eq", rhs, site.constant(0))
     divisor = _safe_divisor(site, lhs, rhs, is_zero)
     return site.do("srem" if site.scalar.is_signed else "urem", lhs, divisor)
+
+
+def _multiply_high(site: Site, lhs: str, rhs: str) -> str:
+    """The pattern that LLVM knows as one instruction where there is one."""
+    bits = site.scalar.bits
+    wide = vector_of(f"i{2 * bits}", site.width)
+    x, y = (site.convert("zext", operand, f"i{2 * bits}") for operand in (lhs, rhs))
+    product = site.emitter.value(f"mul {wide} {x}, {y}")
+    count = splat_text(f"i{2 * bits}", str(bits), site.width)
+    high = site.emitter.value(f"lshr {wide} {product}, {count}")
+    return site.emitter.value(f"trunc {wide} {high} to {site.type}")
 
 
 def _shift(opcode: str) -> Rule:
@@ -479,6 +439,7 @@ _BINARY: dict[str, dict[str, Rule]] = {
     "min": _row(_extremum("min"), _intrinsic("smin"), _intrinsic("umin"), _AND),
     "maxnum": _row(_number_extremum("max")),
     "minnum": _row(_number_extremum("min")),
+    "mulhi": _row(i=_multiply_high, b=_zero),
 }
 
 _FLOAT_PREDICATES = {
@@ -502,9 +463,6 @@ def _compare(site: Site, kind: str, lhs: str, rhs: str) -> str:
     return site.do(f"icmp {order}", lhs, rhs)
 
 
-# --- conversions ---------------------------------------------------------------------------------
-
-
 def _bitcast(site: Site, value: str, to: Element) -> str:
     if llvm_scalar(site.element) == llvm_scalar(to):
         return value
@@ -512,175 +470,3 @@ def _bitcast(site: Site, value: str, to: Element) -> str:
         return site.convert("inttoptr", value, to)
     opcode = "ptrtoint" if isinstance(site.element, PointerType) else "bitcast"
     return site.convert(opcode, value, to)
-
-
-def emit_cast(site: Site, value: str, to: ScalarType) -> str:
-    """Convert `value` of the site's element to `to`, as ops.Cast says."""
-    source = site.scalar
-    if to == int1:
-        return _to_bool(site, value)
-    if source.is_half:
-        wide = _from_half(site, value)
-        return wide if to == float32 else emit_cast(site.of(float32), wide, to)
-    if to.is_half:
-        return _to_half(site, value, to)
-    if source.is_floating:
-        return _from_float(site, value, to)
-    if to.is_floating:
-        return site.convert("sitofp" if source.is_signed else "uitofp", value, to)
-    return _resize(site, value, to)
-
-
-def _to_bool(site: Site, value: str) -> str:
-    if site.scalar.is_half:
-        magnitude = site.of(int16).do("and", value, site.of(int16).constant(0x7FFF))
-        return site.of(int16).do("icmp ne", magnitude, site.of(int16).constant(0))
-    if site.scalar.is_floating:
-        return site.do("fcmp une", value, site.constant(0.0))
-    return site.do("icmp ne", value, site.constant(0))
-
-
-def _resize(site: Site, value: str, to: ScalarType) -> str:
-    if to.bits == site.scalar.bits:
-        return value
-    if to.bits < site.scalar.bits:
-        return site.convert("trunc", value, to)
-    return site.convert("sext" if site.scalar.is_signed else "zext", value, to)
-
-
-def _from_float(site: Site, value: str, to: ScalarType) -> str:
-    if to.is_floating:
-        return site.convert("fpext" if to.bits == 64 else "fptrunc", value, to)
-    return (_saturate if site.target.is_gpu else _saturate_by_selects)(site, value, to)
-
-
-def _saturate(site: Site, value: str, to: ScalarType) -> str:
-    kind = "fptosi" if to.is_signed else "fptoui"
-    suffix = ".".join(mangled(llvm_scalar(e), site.width) for e in (to, site.element))
-    result = llvm_type(to, site.width)
-    return site.emitter.call(result, f"llvm.{kind}.sat.{suffix}", (site.type, value))
-
-
-def _saturate_by_selects(site: Site, value: str, to: ScalarType) -> str:
-    """Saturation in vectors; x86 would do LLVM's own lane by lane."""
-    lowest = -(1 << to.bits - 1) if to.is_signed else 0
-    highest = lowest + (1 << to.bits) - 1
-    is_high = site.do("fcmp oge", value, site.constant(float(highest + 1)))
-    is_above = site.do("fcmp oge", value, site.constant(float(lowest)))
-    is_low = site.do("fcmp olt", value, site.constant(float(lowest)))
-    masks, result = site.of(int1), site.of(to)
-    is_inside = masks.do("and", is_above, masks.do("xor", is_high, masks.constant(True)))
-    inside = site.select(is_inside, value, site.constant(0.0))
-    number = site.convert("fptosi" if to.is_signed else "fptoui", inside, to)
-    clipped = result.select(is_high, result.constant(highest), number)
-    return result.select(is_low, result.constant(lowest), clipped)
-
-
-def _from_half(site: Site, value: str) -> str:
-    """A half, given by its bits, as float32."""
-    words = site.of(uint32)
-    if site.element != float16:
-        shifted = words.do("shl", site.convert("zext", value, uint32), words.constant(16))
-        return words.convert("bitcast", shifted, float32)
-    if has_half_conversion(site.target):
-        half = site.convert("bitcast", value, "half")
-        vector = vector_of("half", site.width)
-        return site.emitter.value(f"fpext {vector} {half} to {llvm_type(float32, site.width)}")
-    return _unpack_half(words, site.convert("zext", value, uint32))
-
-
-def _to_half(site: Site, value: str, to: ScalarType) -> str:
-    """The bits of `value` rounded to a half type."""
-    floats = site.of(float32)
-    if site.element == float64:
-        narrow = (
-            _round_to_odd(site, value) if to == float16 else site.convert("fptrunc", value, float32)
-        )
-        return _to_half(floats, narrow, to)
-    if site.element != float32:
-        return _to_half(floats, emit_cast(site, value, float32), to)
-    native = {True: "half", False: "bfloat"}[to == float16]
-    if site.target.is_gpu or (to == float16 and has_half_conversion(site.target)):
-        rounded = floats.convert("fptrunc", value, native)
-        return site.emitter.value(
-            f"bitcast {vector_of(native, site.width)} {rounded} to {llvm_type(int16, site.width)}"
-        )
-    pack = _pack_half if to == float16 else _pack_bfloat
-    return pack(site, value)
-
-
-def has_half_conversion(target: Target) -> bool:
-    """Whether the processor converts float16 itself (else LLVM would call a runtime library)."""
-    if target.is_gpu:
-        return True
-    features = target.features.split(",")
-    return "+f16c" in features or "+fp-armv8" in features
-
-
-def _round_to_odd(site: Site, value: str) -> str:
-    """float64 to float32, an inexact result taking its odd neighbour: rounds to f16 once in all."""
-    floats, words = site.of(float32), site.of(int32)
-    near = site.convert("fptrunc", value, float32)
-    back = floats.convert("fpext", near, float64)
-    bits = floats.convert("bitcast", near, int32)
-    is_above = site.do("fcmp ogt", site.call("fabs", back), site.call("fabs", value))
-    below = words.do("sub", bits, words.constant(1))
-    odd = words.do("or", words.select(is_above, below, bits), words.constant(1))
-    is_inexact = site.do("fcmp one", back, value)
-    return words.convert("bitcast", words.select(is_inexact, odd, bits), float32)
-
-
-def _pack_bfloat(site: Site, value: str) -> str:
-    """float32 to bfloat16 to nearest even by adding just under half a unit, NaN kept quiet."""
-    words = site.of(uint32)
-    bits = site.convert("bitcast", value, uint32)
-    high = words.do("lshr", bits, words.constant(16))
-    is_odd = words.do("and", high, words.constant(1))
-    bias = words.do("add", is_odd, words.constant(0x7FFF))
-    rounded = words.do("lshr", words.do("add", bits, bias), words.constant(16))
-    quiet = words.do("or", high, words.constant(0x40))
-    chosen = words.select(site.do("fcmp uno", value, value), quiet, rounded)
-    return words.convert("trunc", chosen, int16)
-
-
-def _pack_half(site: Site, value: str) -> str:
-    """float32 to float16 to nearest even in integer arithmetic.
-
-    Normal results: re-bias the exponent and add just under half a unit. Subnormal ones: adding 0.5
-    to the magnitude lets the float adder round at the right bit.
-    """
-    words = site.of(uint32)
-    c = words.constant
-    bits = site.convert("bitcast", value, uint32)
-    sign = words.do("and", words.do("lshr", bits, c(16)), c(0x8000))
-    magnitude = words.do("and", bits, c(0x7FFFFFFF))
-    is_odd = words.do("and", words.do("lshr", magnitude, c(13)), c(1))
-    rebiased = words.do("add", words.do("add", magnitude, c(((15 - 127) << 23) + 0xFFF)), is_odd)
-    normal = words.do("lshr", rebiased, c(13))
-    shifted = site.do("fadd", site.call("fabs", value), site.constant(0.5))
-    small = words.do("sub", site.convert("bitcast", shifted, uint32), c(126 << 23))
-    finite = words.select(words.do("icmp ult", magnitude, c(113 << 23)), small, normal)
-    is_nan = words.do("icmp ugt", magnitude, c(255 << 23))
-    payload = words.do("or", words.do("lshr", magnitude, c(13)), c(0x7E00))
-    special = words.select(is_nan, words.do("and", payload, c(0x7FFF)), c(0x7C00))
-    is_large = words.do("icmp uge", magnitude, c(143 << 23))
-    result = words.do("or", words.select(is_large, special, finite), sign)
-    return words.convert("trunc", result, int16)
-
-
-def _unpack_half(words: Site, half: str) -> str:
-    """float16 bits (in u32) to float32: re-bias; a float subtraction normalises subnormals."""
-    c = words.constant
-    sign = words.do("shl", words.do("and", half, c(0x8000)), c(16))
-    moved = words.do("shl", words.do("and", half, c(0x7FFF)), c(13))
-    exponent = words.do("and", moved, c(0x0F800000))
-    normal = words.do("add", moved, c(112 << 23))
-    special = words.do("add", normal, c(112 << 23))
-    floats = words.of(float32)
-    raised = words.convert("bitcast", words.do("add", normal, c(1 << 23)), float32)
-    small = floats.do("fsub", raised, floats.constant(2.0**-14))
-    subnormal = floats.convert("bitcast", small, uint32)
-    is_special = words.do("icmp eq", exponent, c(0x0F800000))
-    is_small = words.do("icmp eq", exponent, c(0))
-    chosen = words.select(is_special, special, words.select(is_small, subnormal, normal))
-    return words.convert("bitcast", words.do("or", chosen, sign), float32)

@@ -1,17 +1,15 @@
 """LLVM types and constants of block elements, as text.
 
-Half types travel as their bits in i16: programs reach emission after `legalise_half`, so halves are
-loaded, stored, selected, moved and cast, and on a GPU added and multiplied. A bool is i1 in
-registers and i8 (0 or 1) in memory.
+Half types and float8s travel as their bits in i16 and i8: programs reach emission after
+`legalise_half`, so they are loaded, stored, selected, moved and cast, and halves on a GPU added and
+multiplied. A bool is i1 in registers and i8 (0 or 1) in memory.
 """
 
 from __future__ import annotations
 
 import struct
 
-import numpy as np
-
-from lazyblock.tiler.types import Element, PointerType, ScalarType, to_numpy
+from lazyblock.tiler.types import Element, PointerType, ScalarType, encode
 
 Number = bool | int | float
 
@@ -20,7 +18,7 @@ def llvm_scalar(element: Element) -> str:
     """Type of one element in a register."""
     if isinstance(element, PointerType):
         return "ptr"
-    if element.is_floating and not element.is_half:
+    if element.is_floating and element.bits >= 32:
         return "float" if element.bits == 32 else "double"
     return f"i{element.bits}"
 
@@ -65,8 +63,8 @@ def constant_text(value: Number, element: ScalarType, width: int = 1) -> str:
 def _scalar_text(value: Number, element: ScalarType) -> str:
     if element.bits == 1:
         return "true" if value else "false"
-    if element.is_half:
-        return str(int(np.asarray(value).astype(to_numpy(element)).view(np.uint16)))
+    if element.is_floating and element.bits < 32:
+        return str(int(encode(value, element).view(f"u{element.nbytes}")))
     if element.is_floating:
         return _float_text(float(value), element.bits)
     wrapped = int(value) & ((1 << element.bits) - 1)

@@ -1,11 +1,15 @@
 """Kernels of the CPU under `config.sanitize`: run by the block interpreter, every access checked.
 
 The image of such a kernel is its block program, as text with the user's lines. Reported, with the
-kernel, the op, the user's line, the program instance and the offset: accesses outside the buffer
-that an argument points to, reads of memory that nobody wrote, and elements that two program
-instances touch, one of them writing, unless both do so atomically or the later one has acquired
-what an earlier one wrote atomically (which is taken to order it behind all before). Functions of
-maths are NumPy's, sums run in the interpreter's order; all else has the bits of an unchecked run.
+kernel, the op, the user's line, the program instance and the offset:
+- accesses outside the buffer that an argument points to, or outside all buffers;
+- accesses of elements that are not aligned, or at an offset that wrapped;
+- reads of memory that nobody wrote;
+- elements that two program instances touch, one of them writing, unless both do so atomically or
+  the later one has acquired what an earlier one wrote atomically (which is taken to order it behind
+  all before).
+Functions of maths are NumPy's, sums run in the interpreter's order; all else has the bits of an
+unchecked run.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ import json
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +28,7 @@ from lazyblock.backend.runtime.device import Grid, LoadedKernel, Resources
 from lazyblock.errors import LaunchError, SanitizerError
 from lazyblock.source import UNKNOWN, SourceLine
 from lazyblock.tiler.interpret import Touch, interpret
+from lazyblock.tiler.interpret_memory import NOWHERE
 from lazyblock.tiler.ir import Effect, Op, Program, walk
 from lazyblock.tiler.ops import AtomicCas, AtomicRmw
 from lazyblock.tiler.parser import parse_program
@@ -120,6 +125,7 @@ class _Argument:
     """A pointer argument's memory as rows of bytes, one row per element of its type."""
 
     name: str
+    start: int  # address of the buffer
     first: int  # the element that the argument points to
     size: int
     written: Bytes | None
@@ -167,7 +173,7 @@ class _Watcher:
         writers, readers = map(rows, self._shadows[extent.start])
         written = None if extent.written is None else rows(extent.written)
         first = (address - extent.start) // itemsize
-        argument = _Argument(name, first, size, written, writers, readers)
+        argument = _Argument(name, extent.start, first, size, written, writers, readers)
         return argument, _bytes_of(extent)[before : before + size * itemsize].view(dtype)
 
     def _find(self, touch: Touch) -> _Argument:
@@ -175,14 +181,21 @@ class _Watcher:
         if touch.argument not in self._arguments:
             address = touch.elements.__array_interface__["data"][0]
             extent = next(e for e in self.extents if e.start <= address < e.end)
-            dtype, name = touch.elements.dtype, f"memory at {address:#x}"
-            argument, _ = self._describe_memory(name, dtype, address, extent)
+            names = [
+                known.name for known in self._arguments.values() if known.start == extent.start
+            ]
+            name = names[0] if names else f"memory at {address:#x}"
+            argument, _ = self._describe_memory(name, touch.elements.dtype, address, extent)
             self._arguments[touch.argument] = argument
         return self._arguments[touch.argument]
 
     def watch(self, touch: Touch) -> None:
         """Check one access of a block to one argument, and remember it. Raises: SanitizerError."""
+        if touch.argument == NOWHERE:
+            self._fail_nowhere(touch)
         argument = self._find(touch)
+        self._check_wrapped(touch, argument)
+        self._check_alignment(touch, argument)
         is_outside = (touch.offsets < 0) | (touch.offsets >= argument.size)
         if is_outside.any():
             end = argument.size - argument.first
@@ -209,6 +222,43 @@ class _Watcher:
             self._check_written(touch, argument.written)
         known = argument.readers[touch.offsets]
         argument.readers[touch.offsets] = np.where(known, known, current + self._ops[touch.op])
+
+    def _fail_nowhere(self, touch: Touch) -> None:
+        address = int(touch.offsets[0]) * touch.elements.itemsize
+        self._report(
+            touch,
+            np.ones(len(touch.offsets), np.bool_),
+            f"{_verb(touch.op)} at address {address:#x}, which lies in no array",
+            hint="pass addresses in a lazyblock.tools PointerTable, which keeps its arrays.",
+        )
+
+    def _check_wrapped(self, touch: Touch, argument: _Argument) -> None:
+        if touch.wrapped is None:
+            return
+        exact = np.broadcast_to(touch.wrapped.exact, touch.lanes.shape)[touch.lanes]
+        is_wrong = exact != touch.offsets
+        if is_wrong.any():
+            op, meant = touch.wrapped.op, int(exact[np.argmax(is_wrong)]) - argument.first
+            type = op.result.type.scalar
+            self._fail(
+                touch,
+                is_wrong,
+                f"an {type} offset wrapped: {_verb(touch.op)} at offset {{}} of "
+                f"'{argument.name}' instead of {meant}",
+                also=f"; it wrapped in {self._describe(op)}",
+                hint="compute offsets in 64 bits: convert one operand with .to(tl.int64).",
+            )
+
+    def _check_alignment(self, touch: Touch, argument: _Argument) -> None:
+        dtype, address = touch.elements.dtype, touch.elements.__array_interface__["data"][0]
+        if address % dtype.itemsize:
+            self._fail(
+                touch,
+                np.ones(len(touch.offsets), np.bool_),
+                f"misaligned {_verb(touch.op)} at offset {{}} of '{argument.name}', whose elements "
+                f"of {dtype.itemsize} bytes begin at address {address:#x}",
+                hint=f"pointers to {dtype} are multiples of {dtype.itemsize} bytes.",
+            )
 
     def _acquire(self, found: Records, current: int) -> None:
         """Order this instance behind the earlier ones if it finds what one wrote atomically."""
@@ -247,14 +297,19 @@ class _Watcher:
                 hint="let one program instance write the element, or update it atomically.",
             )
 
-    def _fail(self, touch: Touch, is_wrong: Bytes, what: str, hint: str, also: str = "") -> None:
-        """Report the first lane where something is wrong."""
-        argument = self._find(touch)
-        number = int(np.argmax(is_wrong))
-        offset = int(touch.offsets[number]) - argument.first
-        lane = tuple(int(index) for index in np.argwhere(touch.lanes)[number])
+    def _fail(
+        self, touch: Touch, is_wrong: Bytes, what: str, hint: str, also: str = ""
+    ) -> NoReturn:
+        """Report the first lane where something is wrong, by its offset."""
+        offset = int(touch.offsets[np.argmax(is_wrong)]) - self._find(touch).first
+        self._report(touch, is_wrong, what.format(offset), hint, also)
+
+    def _report(
+        self, touch: Touch, is_wrong: Bytes, what: str, hint: str, also: str = ""
+    ) -> NoReturn:
+        lane = tuple(int(index) for index in np.argwhere(touch.lanes)[np.argmax(is_wrong)])
         raise SanitizerError(
-            f"Kernel '{self._program.name}', program {touch.place}: {what.format(offset)}.",
+            f"Kernel '{self._program.name}', program {touch.place}: {what}.",
             note=f"in {self._describe(touch.op)}, lane {lane}{also}.",
             hint=hint,
         )

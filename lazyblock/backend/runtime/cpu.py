@@ -21,6 +21,8 @@ import numpy.typing as npt
 
 from lazyblock import config
 from lazyblock.backend.llvm import optimize
+from lazyblock.backend.llvm.reports import FAIL
+from lazyblock.backend.runtime import reports
 from lazyblock.backend.runtime.checked import CheckedKernel, Extent, is_image
 from lazyblock.backend.runtime.device import Buffer, Device, Grid, Launch, LoadedKernel, Resources
 from lazyblock.backend.runtime.pool import Pool, Shelf
@@ -56,6 +58,14 @@ class CpuBuffer(Buffer):
         self.written: npt.NDArray[np.bool_] | None = None
         self._block = block
         self._shelf = shelf
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether the memory is a NumPy array's."""
+        return self._shelf is None
+
+    def forget_written(self) -> None:
+        self.written = np.zeros(self.nbytes, np.bool_)
 
     @property
     def extent(self) -> Extent:
@@ -188,8 +198,9 @@ os.register_at_fork(after_in_child=_forget_workers)
 class CpuKernel(LoadedKernel):
     """A function of an object file, with the library that keeps its code alive."""
 
-    def __init__(self, name: str, address: int, library: Any) -> None:
+    def __init__(self, name: str, address: int, library: Any, may_fail: bool = False) -> None:
         self.name = name
+        self.may_fail = may_fail
         self.resources = Resources()
         self.entry = _Entry(address)
         self._library = library
@@ -221,7 +232,7 @@ class CpuDevice(Device):
 
         def allocate_unwritten() -> CpuBuffer:
             buffer = allocate()
-            buffer.written = np.zeros(nbytes, np.bool_)
+            buffer.forget_written()
             return buffer
 
         return allocate_unwritten if config.current.sanitize else allocate
@@ -278,10 +289,10 @@ class CpuDevice(Device):
         if is_image(image):
             return CheckedKernel(name, image)
         try:
-            addresses, library = optimize.link(image, [name])
+            addresses, library = optimize.link(image, [name], reports.host_symbols())
         except RuntimeError as error:
             raise LaunchError(f"Kernel '{name}' could not be loaded: {error}") from error
-        return CpuKernel(name, addresses[name], library)
+        return CpuKernel(name, addresses[name], library, FAIL.encode() in image)
 
     def bind(self, kernel: LoadedKernel, grid: Grid, work: int) -> Launch:
         if isinstance(kernel, CheckedKernel):
@@ -303,7 +314,12 @@ class CpuDevice(Device):
             job.work()
             job.finish()
 
-        return launch_here if work < _SMALL_WORK or total == 1 else launch
+        def launch_checked(slots: bytes) -> None:
+            run(slots)
+            reports.raise_failures(kernel.name)
+
+        run = launch_here if work < _SMALL_WORK or total == 1 else launch
+        return launch_checked if kernel.may_fail else run
 
     def synchronize(self) -> None:
         pass
@@ -315,5 +331,12 @@ def _live_extents() -> list[Extent]:
 
 
 def alias(array: npt.NDArray[Any]) -> Buffer:
-    """A buffer over a NumPy array's own memory, from its first element on."""
-    return CpuBuffer(CpuDevice(), array.nbytes, (array.ctypes.data, array))
+    """A buffer over a NumPy array's own memory.
+
+    It begins up to 15 bytes before the first element, so that it is as aligned as kernels take all
+    buffers to be.
+    """
+    address = array.ctypes.data
+    before = address % 16
+    before = 0 if before % array.itemsize else before  # an element has to begin where it begins
+    return CpuBuffer(CpuDevice(), array.nbytes + before, (address - before, array))

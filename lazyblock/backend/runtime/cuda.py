@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lazyblock.backend.runtime import cuda_module
+from lazyblock.backend.runtime import cuda_module, cuda_streams
 from lazyblock.backend.runtime.cuda_driver import (
     OUT_OF_MEMORY,
     STICKY_ERRORS,
@@ -37,11 +37,12 @@ from lazyblock.backend.runtime.cuda_launch import (
     make_launcher,
     pack_configuration,
 )
+from lazyblock.backend.runtime.cuda_reports import Reports, find_reports
 from lazyblock.backend.runtime.device import Buffer, Device, Grid, Launch, LoadedKernel, Resources
 from lazyblock.backend.runtime.pool import Pool, Shelf
 from lazyblock.dtypes import DType
 from lazyblock.errors import DeviceError, LazyBlockError, OutOfResourcesError
-from lazyblock.shapes import size_of
+from lazyblock.shapes import size_of, strided_view
 from lazyblock.target import Target, cuda_target
 
 _DEFAULT_SHARED_BYTES = 48 << 10  # more must be asked for, kernel by kernel
@@ -135,9 +136,11 @@ class CudaKernel(LoadedKernel):
         shared_bytes: int,
         log: str,
         num_ctas: int = 1,
+        reports: Reports | None = None,
     ) -> None:
         self.name = name
         self.num_ctas = num_ctas
+        self.reports = reports
         self.function = function
         self.num_threads = num_threads
         self.shared_bytes = shared_bytes
@@ -342,9 +345,7 @@ class CudaDevice(Device):
         high = offset + sum(step for step in steps if step > 0)
         covering = np.empty(high - low + 1, dtype)
         self._copy_to_host(covering, buffer.pointer + low * dtype.itemsize)
-        byte_strides = [stride * dtype.itemsize for stride in strides]
-        start = covering[offset - low :]
-        view = np.lib.stride_tricks.as_strided(start, tuple(shape), byte_strides)
+        view = strided_view(covering[offset - low :], shape, strides)
         is_whole = view.flags.c_contiguous and view.size == covering.size
         return view if is_whole else view.copy()
 
@@ -378,7 +379,8 @@ class CudaDevice(Device):
             key = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
             reserved = driver.cuFuncSetAttribute(function, key, shared_bytes)
             self._check(reserved, f"reserve shared memory for '{name}'")
-        return CudaKernel(name, function, num_threads, shared_bytes, log, num_ctas)
+        told = find_reports(image, module, self._stream, self._check, self.synchronize)
+        return CudaKernel(name, function, num_threads, shared_bytes, log, num_ctas, told)
 
     def bind(self, kernel: LoadedKernel, grid: Grid, work: int) -> Launch:
         assert isinstance(kernel, CudaKernel)
@@ -400,7 +402,26 @@ class CudaDevice(Device):
                 shape = f"{grid} programs of {num_threads} threads"
                 self._check((status,), f"launch '{name}' with {shape}")
 
-        return launch
+        if (reports := kernel.reports) is None:
+            return launch
+
+        def launch_and_wait(slots: bytes) -> None:
+            launch(slots)
+            reports.take(self._stream, self._check, self.synchronize)
+
+        return launch_and_wait
+
+    def time_call(self, call: Callable[[], Any]) -> Callable[[], float]:
+        return cuda_streams.time_call(self.stream, call, self._check)
+
+    def make_flush(self) -> Callable[[], None]:
+        return cuda_streams.make_flush(self, self._check)
+
+    def wait_for(self, stream: int) -> None:
+        cuda_streams.wait_for(self.stream, stream, self._check)
+
+    def release_to(self, stream: int) -> None:
+        cuda_streams.release_to(self.stream, stream, self._check)
 
     def synchronize(self) -> None:
         self._activate()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import struct
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -35,6 +36,9 @@ class Buffer(ABC):
     device: Device
     pointer: int
     nbytes: int
+
+    def forget_written(self) -> None:  # noqa: B027  only the CPU's remember
+        """Count all elements as unwritten, for kernels that are checked."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +121,27 @@ class Device(ABC):
     @abstractmethod
     def synchronize(self) -> None:
         """Wait for everything enqueued so far."""
+
+    # --- measuring, and the work of others -------------------------------------------------------
+
+    def time_call(self, call: Callable[[], Any]) -> Callable[[], float]:
+        """Run `call`; gives a function that waits and tells how many milliseconds it took."""
+        self.synchronize()
+        start = time.perf_counter()
+        call()
+        self.synchronize()
+        milliseconds = (time.perf_counter() - start) * 1e3
+        return lambda: milliseconds
+
+    def make_flush(self) -> Callable[[], None]:
+        """A function that empties the device's caches, where that is possible."""
+        return lambda: None
+
+    def wait_for(self, stream: int) -> None:  # noqa: B027  a device without streams has no order
+        """Let work enqueued from now on follow that on a stream of another library."""
+
+    def release_to(self, stream: int) -> None:  # noqa: B027
+        """Let work that another library enqueues on a stream follow what is enqueued here."""
 
 
 def pack_scalar(value: bool | int | float, dtype: DType) -> bytes:

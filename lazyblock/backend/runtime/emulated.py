@@ -30,6 +30,7 @@ from lazyblock.backend.llvm.emulated_support import (
     CONTEXT,
     EXPORTS,
     MOST_THREADS,
+    PUBLISHED_WORDS,
     RUN,
     SHADOW_RECORDS,
     Fault,
@@ -38,15 +39,17 @@ from lazyblock.backend.llvm.emulated_support import (
     support_module,
 )
 from lazyblock.backend.runtime.device import Buffer, Device, Grid, Launch, LoadedKernel, Resources
+from lazyblock.backend.runtime.reports import host_symbols
 from lazyblock.dtypes import DType
 from lazyblock.errors import LaunchError, OutOfResourcesError, SanitizerError
 from lazyblock.target import cuda_target
+from lazyblock.tiler.ops.debug import describe_failure
 
 ARCHITECTURES = ("sm_80", "sm_90a")
 _ALIGNMENT = 256  # of memory, as GPUs have it; also the gap that parts buffers
 _UNWRITTEN = 0xFF  # what new memory holds: NaN, -1
 _WARP_SIZE = 32
-_WARP_MEETINGS = ("shuffle", "vote")
+_WARP_MEETINGS = ("shuffle", "vote", "matrices")
 _GRID_SLOTS = 3
 MOST_ROUNDS = 1 << 16  # of the while loops of a program instance
 _Run = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4, ctypes.c_int64)
@@ -144,6 +147,7 @@ class EmulatedKernel(LoadedKernel):
         cluster_bytes = num_ctas * (shared_bytes + SHARED_GAP)
         self._run_threads, imports, _ = _support()
         symbols = [name, SITES, REACHES_ALL, *([SHARED] if shared_bytes else [])]
+        imports = {**imports, **host_symbols()}
         addresses, self._library = optimize.link(image, symbols, imports)
         self.name = name
         self.resources = Resources(shared_bytes=shared_bytes)
@@ -153,8 +157,8 @@ class EmulatedKernel(LoadedKernel):
         self._threads = np.arange(num_threads)
         self._handles = np.zeros(num_threads, np.int64)
         self._waiting = np.zeros(num_threads, np.int64)
-        self._published = np.zeros(num_threads, np.int64)
-        self._received = np.zeros(num_threads, np.int64)
+        self._published = np.zeros((num_threads, PUBLISHED_WORDS), np.int64)
+        self._received = np.zeros_like(self._published)
         self._shared_shadow = np.zeros(cluster_bytes * SHADOW_RECORDS, np.int64)
         self._epochs = np.zeros(num_ctas, np.int64)
         self._context = np.zeros(len(CONTEXT), np.int64)
@@ -283,6 +287,8 @@ class EmulatedKernel(LoadedKernel):
         fault, site = Fault(self._get("fault")), self._sites[self._get("site")]
         verb, _, op = site.partition(" ")
         address, nbytes = self._get("address"), self._get("nbytes")
+        if fault is Fault.ASSERTION:
+            return LaunchError(describe_failure(op, self._place, address))
         access = f"{_ACCESS_WORDS.get(verb, verb)} of {nbytes} bytes"
         where, note = self._where(self._get("thread")), f"in {op}."
         match fault:

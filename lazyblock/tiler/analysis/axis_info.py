@@ -350,6 +350,16 @@ def _split_trailing(repeated: int, extents: Facts) -> Facts:
     return tuple(reversed(result))
 
 
+def _exchange_bits(op: ops.ExchangeBits, infos: Infos) -> AxisInfo:
+    """Runs move as a whole where the mask has no bit inside; repetition stays in any case."""
+    info, run = infos[op.value], op.mask & -op.mask or MOST
+    contiguity = tuple(
+        min(length, run) if axis == op.axis else length
+        for axis, length in enumerate(info.contiguity)
+    )
+    return replace(info, contiguity=contiguity, divisibility=_shared_divisors(contiguity, info))
+
+
 # --- arithmetic ----------------------------------------------------------------------------------
 
 
@@ -460,6 +470,7 @@ _BINARY: dict[str, Callable[[AxisInfo, AxisInfo], AxisInfo]] = {
     "xor": _or_infos,
     "min": _or_infos,
     "max": _max_infos,
+    "mulhi": lambda a, b: _flat(a, 1, _least(a.constancy, b.constancy)),
 }
 
 
@@ -561,6 +572,7 @@ _TRANSFER: dict[type[Op], Callable[[Any, Infos], AxisInfo]] = {
     ops.ExpandDims: _expand_dims,
     ops.Transpose: _transpose,
     ops.Reshape: _reshape,
+    ops.ExchangeBits: _exchange_bits,
     ops.Binary: _binary,
     ops.Unary: _unary,
     ops.Compare: _compare,

@@ -1,8 +1,8 @@
 """Correctly rounded `a * b + c` on NumPy arrays, for the interpreter and for tests.
 
-NumPy has no fma. float32 goes through float64 with rounding to odd, which a second rounding cannot
-spoil. float64 splits product and sum exactly and rounds their rest to odd; where exponents are too
-extreme for that, exact fractions do it.
+NumPy has no fma. float32 and the half types go through float64 with rounding to odd, which a second
+rounding cannot spoil. float64 splits product and sum exactly and rounds their rest to odd; where
+exponents are too extreme for that, exact fractions do it.
 Source: S. Boldo, G. Melquiond, Emulation of FMA and correctly rounded sums, IEEE TC 57(4), 2008.
 """
 
@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from lazyblock.dtypes import bfloat16
+
 Array = np.ndarray[Any, Any]
 
 _SPLIT = 134217729.0  # 2^27 + 1
@@ -22,16 +24,28 @@ _SAFE_ADDEND = 2.0**900
 
 
 def fma(a: Array, b: Array, c: Array) -> Array:
-    """Give a * b + c rounded once, elementwise; all of one dtype, float32 or float64."""
+    """Give a * b + c rounded once, elementwise; all of one floating dtype."""
     with np.errstate(all="ignore"):
-        if np.asarray(a).dtype == np.float32:
-            return _fma32(np.asarray(a), np.asarray(b), np.asarray(c))
+        if np.asarray(a).dtype != np.float64:
+            return _fma_narrow(np.asarray(a), np.asarray(b), np.asarray(c))
         return _fma64(*np.broadcast_arrays(a, b, c))
 
 
-def _fma32(a: Array, b: Array, c: Array) -> Array:
+def _fma_narrow(a: Array, b: Array, c: Array) -> Array:
     product = a.astype(np.float64) * b.astype(np.float64)  # 48 bits: exact
-    return _add_to_odd(product, c.astype(np.float64)).astype(np.float32)
+    total = _add_to_odd(product, c.astype(np.float64))
+    if a.dtype == bfloat16:  # which NumPy rounds to by way of float32
+        total = _narrow_to_odd(total)
+    return total.astype(a.dtype)
+
+
+def _narrow_to_odd(a: Array) -> Array:
+    """Float64 to float32, an inexact result becoming the neighbour whose last bit is 1."""
+    near = a.astype(np.float32)
+    rest = a - near
+    move = np.isfinite(a) & (rest != 0) & ((near.view(np.int32) & 1) == 0)
+    toward = np.where(rest > 0, np.inf, -np.inf).astype(np.float32)
+    return np.where(move, np.nextafter(near, toward), near)
 
 
 def _fma64(a: Array, b: Array, c: Array) -> Array:

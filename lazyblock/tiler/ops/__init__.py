@@ -14,20 +14,32 @@ from lazyblock.tiler.ops.arith import (
     Unary,
 )
 from lazyblock.tiler.ops.atomic import AtomicCas, AtomicRmw
+from lazyblock.tiler.ops.contract import Dot
 from lazyblock.tiler.ops.control import Barrier, For, If, While, Yield
 from lazyblock.tiler.ops.create import Arange, Constant, NumPrograms, ProgramId, Splat
+from lazyblock.tiler.ops.debug import Assert, Print
+from lazyblock.tiler.ops.index import Gather, Histogram
 from lazyblock.tiler.ops.memory import Load, Store
 from lazyblock.tiler.ops.reduce import Combining, Reduce, Scan
-from lazyblock.tiler.ops.shape import Broadcast, ExpandDims, Reshape, Transpose
+from lazyblock.tiler.ops.shape import (
+    Broadcast,
+    ExchangeBits,
+    ExpandDims,
+    Join,
+    Reshape,
+    Split,
+    Transpose,
+)
 
 OPS: dict[str, type[Op]] = {
     kind.name: kind
     for kind in (
         *(ProgramId, NumPrograms, Arange, Constant, Splat),
         *(Unary, Binary, Compare, Select, Fma, Math, Approximate, Cast, Bitcast, AddPointer),
-        *(Broadcast, ExpandDims, Reshape, Transpose),
+        *(Broadcast, ExpandDims, Reshape, Transpose, Join, Split, ExchangeBits),
+        *(Gather, Histogram, Print, Assert),
         *(Load, Store, AtomicRmw, AtomicCas, Barrier),
-        *(Reduce, Scan, For, While, If, Yield),
+        *(Reduce, Scan, Dot, For, While, If, Yield),
     )
 }
 
@@ -37,7 +49,8 @@ __all__ = [
     *("ProgramId", "NumPrograms", "Arange", "Constant", "Splat"),
     *("Unary", "Binary", "Compare", "Select", "Fma", "Math", "Approximate"),
     *("Cast", "Bitcast", "AddPointer"),
-    *("Broadcast", "ExpandDims", "Reshape", "Transpose"),
+    *("Broadcast", "ExpandDims", "Reshape", "Transpose", "Join", "Split", "ExchangeBits"),
+    *("Gather", "Histogram", "Print", "Assert"),
     *("Load", "Store", "AtomicRmw", "AtomicCas", "Barrier"),
-    *("Reduce", "Scan", "For", "While", "If", "Yield"),
+    *("Reduce", "Scan", "Dot", "For", "While", "If", "Yield"),
 ]

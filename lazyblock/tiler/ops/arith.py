@@ -46,8 +46,11 @@ BINARY_KINDS = {
     "min": "fi",
     "maxnum": "f",  # the other operand if one is NaN
     "minnum": "f",
+    "mulhi": "i",  # high half of the product of the bit patterns, taken as unsigned
 }
-COMMUTATIVE_KINDS = frozenset({"add", "mul", "and", "or", "xor", "max", "min", "maxnum", "minnum"})
+COMMUTATIVE_KINDS = frozenset(
+    {"add", "mul", "mulhi", "and", "or", "xor", "max", "min", "maxnum", "minnum"}
+)
 COMPARE_KINDS = ("eq", "ne", "lt", "le", "gt", "ge")  # ordered, save that NaN != anything
 
 # Functions with their number of arguments; floating only. passes/expand_math.py writes them out in
@@ -73,7 +76,8 @@ APPROXIMATIONS = (
 
 
 def _require_domain(kind: str, domain: str, scalar: ScalarType) -> None:
-    require(("f" if scalar.is_floating else "i") in domain, f"'{kind}' is not defined on {scalar}")
+    is_defined = ("f" if scalar.is_floating else "i") in domain and not scalar.is_float8
+    require(is_defined, f"'{kind}' is not defined on {scalar}")
 
 
 @dataclass(eq=False)
@@ -121,6 +125,8 @@ class Compare(Op):
     def infer(self) -> Sequence[BlockType]:
         require(self.kind in COMPARE_KINDS, f"unknown comparison '{self.kind}'")
         require_same_type(self.lhs, self.rhs)
+        if not self.lhs.type.is_pointer:
+            _require_domain(self.kind, "fi", self.lhs.type.scalar)
         return [self.lhs.type.with_element(int1)]
 
 
@@ -143,7 +149,7 @@ class Select(Op):
 
 @dataclass(eq=False)
 class Fma(Op):
-    """a * b + c with one rounding; f32 and f64."""
+    """a * b + c with one rounding."""
 
     name = "fma"
     traits = _ELEMENTWISE
@@ -153,7 +159,7 @@ class Fma(Op):
 
     def infer(self) -> Sequence[BlockType]:
         require_same_type(self.a, self.b, self.c)
-        require(self.a.type.scalar.is_floating, "fma is for floats")
+        _require_domain("fma", "f", self.a.type.scalar)
         return [self.a.type]
 
 
@@ -171,7 +177,7 @@ class Math(Op):
         arity = MATH_FUNCTIONS[self.function]
         require(len(self.arguments) == arity, f"'{self.function}' takes {arity} arguments")
         require_same_type(*self.arguments)
-        require(self.arguments[0].type.scalar.is_floating, f"'{self.function}' is for floats")
+        _require_domain(self.function, "f", self.arguments[0].type.scalar)
         return [self.arguments[0].type]
 
 
@@ -194,18 +200,23 @@ class Approximate(Op):
 class Cast(Op):
     """Convert numbers.
 
-    To a narrower float: to nearest even (f64 to bf16 by way of f32). Float to integer: toward zero,
-    saturating, NaN to 0. Integer to integer: wraps. To i1: `x != 0`.
+    To a narrower float: to nearest even (f64 to bf16 and float8 by way of f32, integers to float8
+    too), or toward zero with rounding "rtz". Float to integer: toward zero, saturating, NaN to 0.
+    Integer to integer: wraps. To i1: `x != 0`.
     """
 
     name = "cast"
     traits = _ELEMENTWISE
     value: Value = operand()
     element: str = attribute()
+    rounding: str = attribute("")
 
     def infer(self) -> Sequence[BlockType]:
         from_, to = self.value.type.scalar, SCALARS[self.element]
         require(from_ != to, f"cast of {from_} to itself")
+        require(self.rounding in ("", "rtz"), f"unknown rounding '{self.rounding}'")
+        narrows = from_.is_floating and to.is_floating and to.bits < from_.bits
+        require(narrows or not self.rounding, f"cast of {from_} to {to} does not round")
         return [self.value.type.with_element(to)]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lazyblock.tiler.ir import Op, Value, attribute, operand
-from lazyblock.tiler.ops.checks import require
+from lazyblock.tiler.ops.checks import require, require_same_type
 from lazyblock.tiler.types import BlockType
 
 
@@ -67,3 +67,45 @@ class Transpose(Op):
         shape = self.value.shape
         require(sorted(self.permutation) == list(range(len(shape))), "not a permutation")
         return [self.value.type.with_shape(tuple(shape[axis] for axis in self.permutation))]
+
+
+@dataclass(eq=False)
+class Join(Op):
+    """Two blocks along a new last axis of extent 2."""
+
+    name = "join"
+    lhs: Value = operand()
+    rhs: Value = operand()
+
+    def infer(self) -> Sequence[BlockType]:
+        require_same_type(self.lhs, self.rhs)
+        return [self.lhs.type.with_shape((*self.lhs.shape, 2))]
+
+
+@dataclass(eq=False)
+class Split(Op):
+    """The inverse of a join: both halves of a last axis of extent 2."""
+
+    name = "split"
+    value: Value = operand()
+
+    def infer(self) -> Sequence[BlockType]:
+        shape = self.value.shape
+        require(shape[-1:] == (2,), f"split of {shape}, whose last axis is not of extent 2")
+        return [self.value.type.with_shape(shape[:-1])] * 2
+
+
+@dataclass(eq=False)
+class ExchangeBits(Op):
+    """The element at i along `axis` is the operand's at i ^ mask; mask = extent - 1 flips."""
+
+    name = "exchange_bits"
+    value: Value = operand()
+    axis: int = attribute()
+    mask: int = attribute()
+
+    def infer(self) -> Sequence[BlockType]:
+        shape = self.value.shape
+        require(0 <= self.axis < len(shape), f"exchange along axis {self.axis} of {shape}")
+        require(0 <= self.mask < shape[self.axis], f"mask {self.mask} of {shape[self.axis]} places")
+        return [self.value.type]

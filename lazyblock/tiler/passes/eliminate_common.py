@@ -42,7 +42,8 @@ class _Merger:
 
     def _visit_op(self, op: Op, known: ChainMap[Hashable, Op]) -> None:
         writes = _has_effect(op, _WRITES)
-        if not writes and not op.has(Trait.TERMINATOR):
+        stays = writes or _has_effect(op, (Effect.OUTPUT,)) or op.has(Trait.TERMINATOR)
+        if not stays:
             first = known.setdefault(self._key(op), op)
             if first is not op:
                 self.dropped.add(op)

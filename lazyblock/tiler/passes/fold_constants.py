@@ -15,13 +15,11 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from lazyblock.tiler import ops
 from lazyblock.tiler.builder import Builder
 from lazyblock.tiler.interpret import evaluate
 from lazyblock.tiler.ir import Op, Program, Region, Value, make_op, map_operands, with_body
-from lazyblock.tiler.types import SCALARS, ScalarType, int1, to_numpy
+from lazyblock.tiler.types import SCALARS, ScalarType, decode, encode, int1
 
 Number = bool | int | float
 
@@ -123,11 +121,11 @@ def _compute(b: Builder, op: Op) -> Value | None:
     if None in numbers or op.result.type.is_pointer:
         return None
     arrays = [
-        np.asarray(number, to_numpy(value.type.scalar))
-        for number, value in zip(numbers, operands, strict=True)
+        encode(number, value.type.scalar) for number, value in zip(numbers, operands, strict=True)
     ]
-    number = evaluate(op, arrays).astype(to_numpy(op.result.type.scalar)).item()
-    return b.constant(number, op.result.type.scalar, op.result.shape)
+    scalar = op.result.type.scalar
+    number = decode(evaluate(op, arrays), scalar).item()
+    return b.constant(number, scalar, op.result.shape)
 
 
 def _move_constant(b: Builder, op: Any) -> Value | None:

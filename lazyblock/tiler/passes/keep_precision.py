@@ -44,9 +44,9 @@ def _is_half(value: Value) -> bool:
 def _unrounded(value: Value) -> Value | None:
     """The float32 that `value` was rounded from."""
     owner = value.owner
-    if _is_half(value) and isinstance(owner, ops.Cast) and owner.value.type.element == float32:
-        return owner.value
-    return None
+    if not _is_half(value) or not isinstance(owner, ops.Cast) or owner.rounding:
+        return None
+    return owner.value if owner.value.type.element == float32 else None
 
 
 def _widen(b: Builder, op: ops.Cast, value: Value) -> Value | None:

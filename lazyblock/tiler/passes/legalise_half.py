@@ -2,7 +2,7 @@
 
 Takes: any program. Gives: halves are only loaded, stored, selected, moved, cast and bitcast, and
 added, subtracted and multiplied where the target does that itself.
-Keeps: + - * / sqrt exactly, since float32 holds more than twice their bits; remainders,
+Keeps: + - * / sqrt fma exactly, since float32 holds more than twice their bits; remainders,
 comparisons, rounding to integers, min and max always; functions to their stated errors, some by
 shorter formulas (math/half.py). Cost: linear, two or three casts an op.
 """
@@ -14,7 +14,7 @@ from functools import partial
 
 from lazyblock.tiler.builder import Builder
 from lazyblock.tiler.ir import Op, Program, Value, map_operands
-from lazyblock.tiler.math.half import HALF_EXPANSIONS
+from lazyblock.tiler.math.half import HALF_EXPANSIONS, fma
 from lazyblock.tiler.ops import Binary, Compare, Fma, Math, Unary
 from lazyblock.tiler.passes.expand import Expansion, expand_ops
 from lazyblock.tiler.types import ScalarType, float32
@@ -35,6 +35,9 @@ def _find(native: Collection[str], op: Op) -> Expansion | None:
         return None
     if isinstance(op, Binary) and op.kind in native:
         return None
+
+    if isinstance(op, Fma):
+        return lambda b, operands: fma(b, *operands)
 
     def expand(b: Builder, operands: Sequence[Value]) -> Value:
         new = zip(op.operands_flat, operands, strict=True)

@@ -1,7 +1,8 @@
 """Two versions of a region: one without masks for full tiles, the region as it was for the rest.
 
 Takes: a verified program. Gives: the program in which the body of each innermost loop with masks,
-or else the program's body, became `if every mask is full { body without masks } else { body }`.
+or else the program's body, became `if every mask is full { body without masks } else { body }`;
+what leads to dots before the first mask stays before the branch.
 Keeps: every bit. "Full" is a scalar condition that implies all lanes of the masks, from intervals
 of the integers compared. Bounds are 64 bits wide, so a 32-bit `offset < n` that wraps counts as not
 full. Assumed, as in all index arithmetic: 64-bit integers do not wrap, nor 32-bit ones below their
@@ -50,10 +51,13 @@ def version_masks(program: Program) -> Program:
 
 def _version_innermost(region: Region, infos: Infos) -> bool:
     """Version the loops inside, else `region` itself (in place). Tells whether any was."""
-    loops = [inner for op in region.ops for inner in _loop_bodies(op)]
-    if any([_version_innermost(body, infos) for body in loops]):
+    loops = [op.body for op in region.ops if isinstance(op, (ops.For, ops.While))]
+    branches = (op for op in region.ops if isinstance(op, ops.If))
+    branched = [inner for op in branches for inner in _loop_bodies(op)]
+    versioned = [_version_innermost(body, infos) for body in (*loops, *branched)]
+    if any(versioned[: len(loops)]):
         return True
-    return _version(region, infos)
+    return _version(region, infos) or any(versioned)
 
 
 def _loop_bodies(op: Op) -> Iterator[Region]:
@@ -76,8 +80,8 @@ def _version(region: Region, infos: Infos) -> bool:
     masked: list[Any] = [op for op in inside if "mask" in op.declared("operand")]
     masks: dict[Value | None, None] = dict.fromkeys(op.mask for op in masked)
     proven = [mask for mask in masks if mask is not None and prover.add(mask)]
-    if not any(mask.shape for mask in proven):
-        return False
+    if not prover.conditions or not any(mask.shape for mask in proven):
+        return False  # without conditions they are true already, as in loops of branches
     _split(region, prover)
     return True
 
@@ -88,13 +92,26 @@ def _split(region: Region, prover: _Prover) -> None:
     has_end = bool(region.ops) and isinstance(region.terminator, ops.Yield)
     if not has_end:
         region.ops.append(_make_yield(()))
-    as_it_was = Region([], region.ops)
+    start = _find_start(region)
+    as_it_was = Region([], region.ops[start:])
     full = Region([], _without_masks(as_it_was, prover.full))
-    region.ops = builder.program.body.ops
     condition = prover.condition()
     results = builder.append(ops.If, condition=condition, then=full, otherwise=as_it_was).results
     if has_end:
         builder.yield_(*results)
+    region.ops = [*region.ops[:start], *builder.program.body.ops]
+
+
+def _find_start(region: Region) -> int:
+    """The first op that goes into the branches: the first with a mask, if dots come before it."""
+    inside = [list(walk(Region([], [op]))) for op in region.ops]
+    first = next(n for n, found in enumerate(inside) if any(map(_is_masked, found)))
+    has_dots = any(isinstance(op, ops.Dot) for found in inside[:first] for op in found)
+    return first if has_dots else 0
+
+
+def _is_masked(op: Op) -> bool:
+    return getattr(op, "mask", None) is not None
 
 
 def _make_yield(values: tuple[Value, ...]) -> Op:

@@ -1,0 +1,1 @@
+"""Helpers for the host's side of kernels, under the names Triton has them."""
