@@ -417,7 +417,7 @@ def compile_for(
     stored = frozenset(node for group in fusion.groups for node in group.stored)
     kernels = [(group, _lower(group, stored, target)) for group in fusion.groups]
     if target.is_gpu:
-        kernels = join_tails(kernels)
+        kernels = join_tails(kernels, target.warp_size)
     fusion = replace(fusion, groups=tuple(group for group, _ in kernels))
     lowered = tuple(_tidy(low) for _, low in kernels)
     return fusion, lowered, tuple(_compile(low.program, target) for low in lowered)

@@ -82,11 +82,12 @@ def cut_row(row: Row, target: Target) -> RowCut | None:
 
 def _candidates(row: Row, target: Target) -> Iterator[RowCut]:
     vector = max(target.vector_bytes // row.memory_nbytes, 1)
+    widths = tuple(dict.fromkeys((vector, max(vector // 2, 1))))
     num_ctas = 1
-    while num_ctas == 1 or num_ctas <= target.max_ctas:
+    while num_ctas <= target.max_ctas:
         threads = _LEAST_THREADS if num_ctas == 1 else _LEAST_CTA
         while threads <= _MOST_THREADS:
-            for width in {vector, max(vector // 2, 1)}:
+            for width in widths:
                 along = num_ctas * threads
                 yield RowCut(along, num_ctas, width, cdiv(row.extent, along * width))
             threads *= 2

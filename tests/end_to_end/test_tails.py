@@ -1,13 +1,24 @@
 """Reductions of many elements to few: one launch, whose last program combines what all gave."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 import lazyblock as lb
 from lazyblock import pipeline
+from lazyblock.fusion.planner import plan_fusion
+from lazyblock.graph import build
+from lazyblock.graph.ops import Op
 from lazyblock.graph.passes import split_reductions
 from lazyblock.recently_used import RecentlyUsed
+from lazyblock.target import cuda_target
+from lazyblock.tiler.lower.group import lower_group
+from lazyblock.tiler.lower.tail import join_tails
 from tests.helpers.arrays import assert_kernel_count
+from tests.helpers.expressions import apply, array, total
+
+TARGET = cuda_target("sm_90a", 132)
 
 EMULATED = ["emulated:sm_80", "emulated:sm_90a"]
 GPUS = [*EMULATED, pytest.param("cuda", marks=pytest.mark.gpu)]
@@ -68,3 +79,24 @@ def test_results_are_the_same_every_time(device):
     x = np.random.default_rng(3).standard_normal(9001).astype(np.float32)
     y = lb.asarray(x, device=device)
     assert len({(y * n / n).sum().item() for n in (1, 2, 4, 8)}) == 1
+
+
+def lowered(outputs):
+    plan = plan_fusion(outputs)
+    stored = frozenset(node for group in plan.groups for node in group.stored)
+    return [(group, lower_group(group, stored, TARGET)) for group in plan.groups]
+
+
+def count_launches(first_grid, size):
+    """Of a map, and of the program that sums up what it gives."""
+    doubled = apply(Op.ADD, x := array((size,)), x)
+    (group, first), *others = lowered([doubled, total(build.reshape(doubled, (1, size)), (1,))])
+    first = dataclasses.replace(first, grid=(first_grid, 1, 1))
+    return len(join_tails([(group, first), *others], TARGET.warp_size))
+
+
+def test_only_few_elements_of_launches_that_run_are_tails():
+    assert count_launches(8, 4096) == 1
+    assert count_launches(0, 4096) == 2  # no program would come last
+    assert count_launches(1, 4096) == 2
+    assert count_launches(8, 8192) == 2  # 64 for every thread

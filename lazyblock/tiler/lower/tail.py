@@ -19,29 +19,30 @@ from lazyblock.tiler.ir import Parameter, Program, Value, clone_op, walk
 from lazyblock.tiler.lowered import Argument, ArrayArgument, LoweredKernel, WorkspaceArgument
 from lazyblock.tiler.types import PointerType, int32, int64
 
-_MOST_WORK = 1 << 16  # elements that one program may finish
+_MOST_WORK = 32  # elements of a tail per thread of the kernel whose warps it runs on
 _TICKET_BYTES = 8
 
 Kernel = tuple[FusionGroup, LoweredKernel]
 
 
-def join_tails(kernels: Iterable[Kernel]) -> list[Kernel]:
+def join_tails(kernels: Iterable[Kernel], warp_size: int) -> list[Kernel]:
     """The kernels, in launch order, with tails joined to the kernels before them."""
     chains: list[list[Kernel]] = []
     for group, kernel in kernels:
-        if chains and _is_tail([low for _, low in chains[-1]], kernel):
+        if chains and _is_tail([low for _, low in chains[-1]], kernel, warp_size):
             chains[-1].append((group, kernel))
         else:
             chains.append([(group, kernel)])
     return [_join_chain(chain) if len(chain) > 1 else chain[0] for chain in chains]
 
 
-def _is_tail(chain: Sequence[LoweredKernel], last: LoweredKernel) -> bool:
+def _is_tail(chain: Sequence[LoweredKernel], last: LoweredKernel, warp_size: int) -> bool:
     """Whether one program, `last`, needs results of the kernels before it, where they are."""
     first = chain[0]
-    if last.grid != (1, 1, 1) or first.grid[0] == 1 or first.grid[1:] != (1, 1):
+    if last.grid != (1, 1, 1) or first.grid[0] <= 1 or first.grid[1:] != (1, 1):
         return False
-    if last.work > _MOST_WORK or any(map(_is_bound, (first, last))):
+    threads = warp_size * first.program.num_warps
+    if last.work > _MOST_WORK * threads or any(map(_is_bound, (first, last))):
         return False
     if not all(k.program.noalias and k.program.writes_once for k in (first, last)):
         return False
