@@ -16,6 +16,11 @@ from lazyblock.shapes import Shape, as_shape
 from lazyblock.tracer.array import Array, Cell, common_device, from_host
 from lazyblock.tracer.stages import pipeline
 
+__all__ = [
+    "call",
+    "empty_spec",
+]
+
 _FOREIGN = ("data_ptr", "__cuda_array_interface__", "__array_interface__", "__dlpack__")
 
 

@@ -19,6 +19,23 @@ from lazyblock.tracer.functions import FUNCTIONS
 from lazyblock.tracer.operands import Operand, as_node
 from lazyblock.tracer.stages import pipeline
 
+__all__ = [
+    "arange",
+    "array",
+    "asarray",
+    "default_device",
+    "empty",
+    "empty_like",
+    "eye",
+    "full",
+    "full_like",
+    "linspace",
+    "ones",
+    "ones_like",
+    "zeros",
+    "zeros_like",
+]
+
 
 def default_device() -> str:
     """Name of the device that new arrays go to."""

@@ -19,6 +19,11 @@ from lazyblock.graph.ops import Op
 from lazyblock.source import user_line
 from lazyblock.tracer.stages import pipeline
 
+__all__ = [
+    "eval",
+    "forbid_eval",
+]
+
 if TYPE_CHECKING:
     from lazyblock.tracer.array import Array
 

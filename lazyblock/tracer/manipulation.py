@@ -16,6 +16,30 @@ from lazyblock.tracer.array import Array
 from lazyblock.tracer.creation import to_array
 from lazyblock.tracer.folds import Axis
 
+__all__ = [
+    "astype",
+    "broadcast_arrays",
+    "broadcast_to",
+    "can_cast",
+    "copy",
+    "expand_dims",
+    "flip",
+    "iscomplexobj",
+    "isrealobj",
+    "matrix_transpose",
+    "moveaxis",
+    "ndim",
+    "permute_dims",
+    "ravel",
+    "reshape",
+    "result_type",
+    "shape",
+    "size",
+    "squeeze",
+    "swapaxes",
+    "transpose",
+]
+
 
 def broadcast_to(x: Any, /, shape: Any) -> Array:
     """The array repeated along axes of extent 1 and new leading axes. Raises: ShapeError."""

@@ -8,6 +8,20 @@ from lazyblock.tracer.array import Array
 from lazyblock.tracer.creation import to_array
 from lazyblock.tracer.folds import Axis
 
+__all__ = [
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+    "max",
+    "mean",
+    "min",
+    "prod",
+    "std",
+    "sum",
+    "var",
+]
+
 
 def sum(x: Any, /, axis: Axis = None, dtype: Any = None, *, keepdims: bool = False) -> Array:
     """Sum; bools and ints add up in (u)int64, half types in float32."""

@@ -9,6 +9,13 @@ from lazyblock.graph.ops import ReduceKind
 from lazyblock.tracer.array import Array
 from lazyblock.tracer.creation import to_array
 
+__all__ = [
+    "cumprod",
+    "cumsum",
+    "cumulative_prod",
+    "cumulative_sum",
+]
+
 
 def cumsum(x: Any, /, axis: int | None = None, dtype: Any = None) -> Array:
     """Sums so far; axis None takes all elements in C order. Dtypes as in `sum`."""
