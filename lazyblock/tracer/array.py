@@ -14,7 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from lazyblock import dtypes
-from lazyblock.errors import DeviceError, DTypeError, ShapeError, UFuncTypeError, UnsupportedError
+from lazyblock.errors import (
+    DeviceError,
+    DTypeError,
+    ShapeError,
+    UFuncTypeError,
+    UnsupportedError,
+    ValueRangeError,
+)
 from lazyblock.graph import build
 from lazyblock.graph.node import Node
 from lazyblock.shapes import broadcast_shapes
@@ -26,6 +33,7 @@ from lazyblock.tracer.methods import Methods
 from lazyblock.tracer.operands import Operand, as_node, can_cast_same_kind, is_operand_type
 from lazyblock.tracer.operators import Operators
 from lazyblock.tracer.protocols import NumPyProtocols, namespace
+from lazyblock.tracer.shaping import Shaping
 from lazyblock.tracer.stages import pipeline
 
 __all__ = [
@@ -120,7 +128,7 @@ def common_device(*values: Any) -> str | None:
     return devices.pop() if devices else None
 
 
-class Array(Operators, Methods, Conversions, NumPyProtocols):
+class Array(Operators, Shaping, Methods, Conversions, NumPyProtocols):
     """A lazy array. Make one with `lb.asarray` or a creation function."""
 
     __slots__ = ()
@@ -198,6 +206,8 @@ class Array(Operators, Methods, Conversions, NumPyProtocols):
         self._write(node)
 
     def _write(self, node: Node) -> None:
+        if not self._cell.is_writeable:
+            raise ValueRangeError("assignment destination is read-only")
         node = build.cast(node, self.dtype)
         if self._view is not None:
             if self.size == 0:
