@@ -14,7 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from lazyblock import dtypes
-from lazyblock.errors import DeviceError, DTypeError, ShapeError, UnsupportedError
+from lazyblock.errors import (
+    DeviceError,
+    DTypeError,
+    ShapeError,
+    UFuncTypeError,
+    UnsupportedError,
+    ValueRangeError,
+)
 from lazyblock.graph import build
 from lazyblock.graph.node import Node
 from lazyblock.shapes import broadcast_shapes
@@ -23,9 +30,10 @@ from lazyblock.tracer.conversions import Conversions
 from lazyblock.tracer.functions import Function
 from lazyblock.tracer.indexing import basic_index
 from lazyblock.tracer.methods import Methods
-from lazyblock.tracer.operands import Operand, as_node, can_cast_same_kind
+from lazyblock.tracer.operands import Operand, as_node, can_cast_same_kind, is_operand_type
 from lazyblock.tracer.operators import Operators
 from lazyblock.tracer.protocols import NumPyProtocols, namespace
+from lazyblock.tracer.shaping import Shaping
 from lazyblock.tracer.stages import pipeline
 
 __all__ = [
@@ -56,14 +64,15 @@ def operand_of(value: Any, device: str | None) -> Operand | None:
         return value.node  # type: ignore[no-any-return]
     if kind is float or kind is int or kind is bool:
         return value  # type: ignore[no-any-return]
+    if not is_operand_type(kind):
+        return None
     if isinstance(value, np.generic):
         return as_constant(value)
     if isinstance(value, (np.ndarray, list, tuple)):
         return from_host(np.asarray(value), device)
     if isinstance(value, (int, float)):
         return float(value) if isinstance(value, float) else int(value)
-    if isinstance(value, complex):
-        dtypes.as_dtype(np.complex128)
+    dtypes.as_dtype(np.complex128)
     return None
 
 
@@ -119,7 +128,7 @@ def common_device(*values: Any) -> str | None:
     return devices.pop() if devices else None
 
 
-class Array(Operators, Methods, Conversions, NumPyProtocols):
+class Array(Operators, Shaping, Methods, Conversions, NumPyProtocols):
     """A lazy array. Make one with `lb.asarray` or a creation function."""
 
     __slots__ = ()
@@ -164,7 +173,7 @@ class Array(Operators, Methods, Conversions, NumPyProtocols):
         Raises: DTypeError when NumPy's 'same_kind' rule forbids the cast, ShapeError.
         """
         if not can_cast_same_kind(result.dtype, self.dtype):
-            raise DTypeError(
+            raise UFuncTypeError(
                 f"Cannot cast ufunc '{name}' output from {result.dtype!r} to {self.dtype!r} with "
                 "casting rule 'same_kind'"
             )
@@ -197,6 +206,8 @@ class Array(Operators, Methods, Conversions, NumPyProtocols):
         self._write(node)
 
     def _write(self, node: Node) -> None:
+        if not self._cell.is_writeable:
+            raise ValueRangeError("assignment destination is read-only")
         node = build.cast(node, self.dtype)
         if self._view is not None:
             if self.size == 0:
