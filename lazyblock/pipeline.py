@@ -46,6 +46,7 @@ from lazyblock.graph.node import Node, make_input
 from lazyblock.graph.ops import Op
 from lazyblock.graph.passes import GRAPH_PASSES
 from lazyblock.graph.passes.drop_copies import drop_copies
+from lazyblock.graph.passes.place_contractions import place_contractions
 from lazyblock.graph.passes.split_reductions import split_reductions
 from lazyblock.graph.passes.split_scans import split_scans
 from lazyblock.graph.printer import print_graph
@@ -61,6 +62,11 @@ from lazyblock.tiler import types as block_types
 from lazyblock.tiler.call import ArrayNumber
 from lazyblock.tiler.ir import Program, walk
 from lazyblock.tiler.lower.call import is_call, lower_call, lower_host_call
+from lazyblock.tiler.lower.contraction import (
+    MATRIX_DTYPES,
+    is_contraction,
+    lower_contraction,
+)
 from lazyblock.tiler.lower.group import lower_group
 from lazyblock.tiler.lower.tail import join_tails
 from lazyblock.tiler.lowered import (
@@ -441,6 +447,8 @@ def compile_for(
 def _lower(group: FusionGroup, stored: frozenset[Node], target: Target) -> Lowered:
     if group.is_on_host:
         return lower_host_call(group, stored)
+    if is_contraction(group):
+        return lower_contraction(group, stored)
     return lower_call(group) if is_call(group) else lower_group(group, stored, target)
 
 
@@ -453,12 +461,13 @@ def _without_data(leaf: Node) -> Node:
 def _simplify(outputs: Sequence[Node], target: Target) -> list[Node]:
     nodes = list(outputs)
     programs = target.num_units * _PROGRAMS_PER_UNIT[target.kind]
+    place = partial(place_contractions, in_kernels=MATRIX_DTYPES, on_host=not target.is_gpu)
     splits = (
         partial(split_scans, num_programs=programs, may_wait=target.is_gpu),
         partial(split_reductions, num_programs=programs),
     )
     # fold_views again: cut axes are views; copies last: what they keep in memory stays as it is
-    passes: tuple[GraphPass, ...] = (*GRAPH_PASSES, *splits, *GRAPH_PASSES, drop_copies)
+    passes: tuple[GraphPass, ...] = (place, *GRAPH_PASSES, *splits, *GRAPH_PASSES, drop_copies)
     for run in passes:
         nodes = run(nodes)
         if config.current.verify:
