@@ -19,7 +19,7 @@ from lazyblock.errors import DTypeError
 from lazyblock.graph import build
 from lazyblock.graph.node import Node
 
-Scalar = bool | int | float
+Scalar = bool | int | float | complex
 Operand = Node | Scalar
 Kind = DType | type  # of an operand: a dtype, or the type of a weak scalar
 Resolver = Callable[..., tuple[DType, ...]]  # kinds -> dtypes of the operands, then of the result
@@ -29,7 +29,8 @@ def as_node(operand: Operand, dtype: DType) -> Node:
     """The operand in `dtype`. Raises: OverflowError, as NumPy does, for ints that do not fit."""
     if isinstance(operand, Node):
         return operand if operand.dtype is dtype else build.cast(operand, dtype)
-    if operand == 0 or operand != operand:  # 0.0 equals -0.0, NaN nothing: no keys
+    # 0.0 equals -0.0, NaN nothing: no keys, nor are complex numbers made of them
+    if operand == 0 or operand != operand or isinstance(operand, complex):
         return build.constant(operand, dtype)
     return _constant(type(operand).__name__, operand, dtype)
 
