@@ -302,4 +302,5 @@ _RULES: dict[Op, Callable[..., _Value]] = {
     Op.RESHAPE: _reshape,
     Op.REDUCE: _reduce,
     Op.SCAN: _each_part,
+    Op.HOST: _call,
 }
