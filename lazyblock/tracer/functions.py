@@ -216,6 +216,8 @@ def _small_power(x: Node, exponent: complex) -> Node | None:
     """A complex number to a small integer: by squaring, in NumPy's order; None for others."""
     if exponent != (steps := _as_small_int(exponent)):
         return None
+    if steps == 3:
+        return build.elementwise(Op.MULTIPLY, x, _square(x))
     result, square, rest = _scalar(1, x), x, abs(steps)
     while rest:
         if rest & 1:

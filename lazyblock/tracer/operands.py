@@ -7,6 +7,7 @@ know, takes the place of float16, and the two meet in float32.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import Any
@@ -38,6 +39,15 @@ def as_node(operand: Operand, dtype: DType) -> Node:
 @lru_cache(maxsize=512)
 def _constant(kind: str, value: Scalar, dtype: DType) -> Node:
     return build.constant(value, dtype)  # `kind` tells True from 1 and 1.0
+
+
+def convert(node: Node, dtype: DType) -> Node:
+    """Cast as NumPy does when asked to: imaginary parts are dropped with a warning."""
+    keeps_parts = dtypes.is_complex(dtype) or dtypes.is_bool(dtype)
+    if dtypes.is_complex(node.dtype) and not keeps_parts:
+        words = "Casting complex values to real discards the imaginary part"
+        warnings.warn(words, np.exceptions.ComplexWarning, stacklevel=4)
+    return build.cast(node, dtype)
 
 
 def resolve_like(ufunc: np.ufunc) -> Resolver:
