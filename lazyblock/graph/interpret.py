@@ -129,6 +129,7 @@ _RULES: dict[Op, Callable[..., Any]] = {
     Op.SCAN: _scan,
     Op.CALL: _call,
     Op.WHERE: lambda node, condition, a, b: np.where(condition, a, b),
+    Op.NEXTAFTER: lambda node, x, y: np.nextafter(x, y),
 }
 
 _UFUNCS: dict[ReduceKind, np.ufunc] = {

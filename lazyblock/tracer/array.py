@@ -162,6 +162,13 @@ class Array(NumPyProtocols):
         """The device's name: "cpu", "cuda:0"..."""
         return self._cell.device or pipeline.default_device()
 
+    def to_device(self, device: str, /, *, stream: Any = None) -> Array:
+        """The same values on another device. stream: its own only, None."""
+        if stream is not None:
+            raise ValueRangeError("The stream argument to to_device() is not supported")
+        moved: Array = namespace().asarray(self, device=device)
+        return moved
+
     # what runs the recorded work
 
     def numpy(self) -> NDArray:
