@@ -20,6 +20,7 @@ from lazyblock.runtime import set_allocator
 from lazyblock.shapes import cdiv, next_power_of_2
 from lazyblock.tracer import (
     calls,
+    complex_numbers,
     creation,
     data_types,
     elementwise,
@@ -36,6 +37,7 @@ from lazyblock.tracer import (
 from lazyblock.tracer.array import Array
 from lazyblock.tracer.calls import *
 from lazyblock.tracer.compiled import compile
+from lazyblock.tracer.complex_numbers import *
 from lazyblock.tracer.creation import *
 from lazyblock.tracer.data_types import *
 from lazyblock.tracer.elementwise import *
@@ -80,6 +82,7 @@ __all__ = [
 __all__ += constants.__all__
 __all__ += dtypes.__all__
 __all__ += calls.__all__
+__all__ += complex_numbers.__all__
 __all__ += creation.__all__
 __all__ += data_types.__all__
 __all__ += elementwise.__all__

@@ -97,8 +97,8 @@ class IntegerLimits:
 def finfo(type: Any, /) -> FloatingLimits:
     """Limits of a floating or complex dtype, or of an array's. Raises: ValueRangeError."""
     dtype = _dtype_of(type)
-    if dtype.kind == "c":
-        dtype = dtypes.float32 if dtype.itemsize == 8 else dtypes.float64
+    if dtypes.is_complex(dtype):
+        dtype = dtypes.part_dtype(dtype)
     if not dtypes.is_floating(dtype):
         raise ValueRangeError(f"data type {dtype!r} not inexact")
     return FloatingLimits(dtype)
@@ -118,7 +118,7 @@ _KINDS: dict[str, Callable[[DType], bool]] = {
     "unsigned integer": dtypes.is_unsigned,
     "integral": dtypes.is_integer,
     "real floating": dtypes.is_floating,
-    "complex floating": lambda dtype: dtype.kind == "c",
+    "complex floating": dtypes.is_complex,
     "numeric": lambda dtype: not dtypes.is_bool(dtype),
 }
 

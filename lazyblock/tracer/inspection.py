@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from lazyblock import dtypes
 from lazyblock.dtypes import DType
 from lazyblock.tracer.data_types import isdtype
@@ -44,7 +42,7 @@ class NamespaceInfo:
         """Dtypes of new arrays, by kind."""
         return {
             "real floating": dtypes.float64,
-            "complex floating": np.dtype(np.complex128),
+            "complex floating": dtypes.complex128,
             "integral": dtypes.int64,
             "indexing": dtypes.int64,
         }

@@ -31,6 +31,7 @@ _SAME_NAME = """
     cumsum cumprod cumulative_sum cumulative_prod
     reshape transpose swapaxes moveaxis expand_dims squeeze broadcast_to broadcast_arrays ravel flip
     zeros_like ones_like full_like empty_like ndim shape size iscomplexobj isrealobj
+    real imag angle iscomplex isreal
     result_type can_cast copy astype
 """
 _FUNCTION_NAMES: dict[Any, str] = {
@@ -56,7 +57,7 @@ _ACCUMULATIONS: dict[np.ufunc, ReduceKind] = {
     np.logical_and: ReduceKind.ALL,
 }
 _API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
-_KNOWN_OPERANDS = (np.ndarray, np.generic, bool, int, float, list, tuple)
+_KNOWN_OPERANDS = (np.ndarray, np.generic, bool, int, float, complex, list, tuple)
 
 
 def namespace() -> ModuleType:

@@ -15,7 +15,7 @@ from lazyblock.errors import ShapeError, ValueRangeError
 from lazyblock.tracer.array import Array
 from lazyblock.tracer.creation import asarray, to_array
 from lazyblock.tracer.folds import Axis
-from lazyblock.tracer.host_shim import host_call
+from lazyblock.tracer.host_calls import host_call
 from lazyblock.tracer.sorting import comparable
 
 __all__ = ["count_nonzero", "nonzero", "searchsorted"]

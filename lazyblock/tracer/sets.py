@@ -13,7 +13,7 @@ import numpy.typing as npt
 from lazyblock import dtypes
 from lazyblock.tracer.array import Array
 from lazyblock.tracer.creation import asarray, to_array
-from lazyblock.tracer.host_shim import host_call
+from lazyblock.tracer.host_calls import host_call
 from lazyblock.tracer.sorting import comparable
 
 __all__ = ["isin", "unique_all", "unique_counts", "unique_inverse", "unique_values"]

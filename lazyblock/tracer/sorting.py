@@ -11,7 +11,7 @@ from lazyblock import dtypes
 from lazyblock.shapes import normalize_axis
 from lazyblock.tracer.array import Array
 from lazyblock.tracer.creation import to_array
-from lazyblock.tracer.host_shim import host_call
+from lazyblock.tracer.host_calls import host_call
 
 __all__ = ["argsort", "sort"]
 
