@@ -23,6 +23,7 @@ from lazyblock.tracer.fold_methods import Folds
 from lazyblock.tracer.functions import FUNCTIONS
 from lazyblock.tracer.layout import check_order
 from lazyblock.tracer.operands import convert, is_out_of_range
+from lazyblock.tracer.protocols import namespace
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -77,6 +78,13 @@ class Methods(Attributes, Folds):
         return numpy_calls.call(np.compress, (condition, self, axis, out), {})
 
     # elements as they are
+
+    def to_device(self, device: str, /, *, stream: Any = None) -> Self:
+        """The same values on another device. stream: None, there is one of each device only."""
+        if stream is not None:
+            raise ValueRangeError("The stream argument to to_device() is not supported")
+        moved: Self = namespace().asarray(self, device=device)
+        return moved
 
     def copy(self, order: str | None = "C") -> Self:
         """The same values, not seen by later writes."""
