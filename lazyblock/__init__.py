@@ -23,6 +23,7 @@ from lazyblock.tracer import (
     creation,
     elementwise,
     evaluation,
+    imports,
     manipulation,
     reductions,
     scans,
@@ -33,6 +34,7 @@ from lazyblock.tracer.compiled import compile
 from lazyblock.tracer.creation import *
 from lazyblock.tracer.elementwise import *
 from lazyblock.tracer.evaluation import *
+from lazyblock.tracer.imports import *
 from lazyblock.tracer.manipulation import *
 from lazyblock.tracer.reductions import *
 from lazyblock.tracer.scans import *
@@ -71,6 +73,7 @@ __all__ += calls.__all__
 __all__ += creation.__all__
 __all__ += elementwise.__all__
 __all__ += evaluation.__all__
+__all__ += imports.__all__
 __all__ += manipulation.__all__
 __all__ += reductions.__all__
 __all__ += scans.__all__

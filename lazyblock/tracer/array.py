@@ -26,6 +26,7 @@ from lazyblock.graph.node import Node
 from lazyblock.shapes import broadcast_shapes
 from lazyblock.tracer.cells import Cell, UnwrittenCell
 from lazyblock.tracer.conversions import Conversions
+from lazyblock.tracer.exports import Exports
 from lazyblock.tracer.functions import Function
 from lazyblock.tracer.indexing import basic_index
 from lazyblock.tracer.methods import Methods
@@ -127,7 +128,7 @@ def common_device(*values: Any) -> str | None:
     return devices.pop() if devices else None
 
 
-class Array(Operators, Shaping, Methods, Conversions, NumPyProtocols):
+class Array(Operators, Shaping, Methods, Conversions, Exports, NumPyProtocols):
     """A lazy array. Make one with `lb.asarray` or a creation function."""
 
     __slots__ = ()
