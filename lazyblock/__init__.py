@@ -25,6 +25,7 @@ from lazyblock.tracer import (
     data_types,
     elementwise,
     evaluation,
+    imports,
     inspection,
     manipulation,
     reductions,
@@ -42,6 +43,7 @@ from lazyblock.tracer.creation import *
 from lazyblock.tracer.data_types import *
 from lazyblock.tracer.elementwise import *
 from lazyblock.tracer.evaluation import *
+from lazyblock.tracer.imports import *
 from lazyblock.tracer.inspection import *
 from lazyblock.tracer.manipulation import *
 from lazyblock.tracer.reductions import *
@@ -88,6 +90,7 @@ __all__ += data_types.__all__
 __all__ += elementwise.__all__
 __all__ += evaluation.__all__
 __all__ += inspection.__all__
+__all__ += imports.__all__
 __all__ += manipulation.__all__
 __all__ += reductions.__all__
 __all__ += scans.__all__

@@ -62,6 +62,7 @@ from lazyblock.kernels import Kernel, describe_kernel
 from lazyblock.language.kernel_file import KernelFile
 from lazyblock.recently_used import RecentlyUsed
 from lazyblock.replacement import replace_kernel
+from lazyblock.shapes import Shape, Strides
 from lazyblock.source import SourceLine, user_line
 from lazyblock.target import Target
 from lazyblock.tiler import types as block_types
@@ -248,6 +249,24 @@ def alias_numpy(array: NDArray) -> Node:
     buffer = devices.alias_host(array)
     offset = (array.ctypes.data - buffer.pointer) // dtype.itemsize
     return build.input_array(buffer, array.shape, dtype, strides, offset)
+
+
+def alias_device(
+    name: str, address: int, shape: Shape, dtype: DType, strides: Strides, owner: Any
+) -> Node:
+    """An array over memory of a GPU that `owner` keeps; `address` is that of the first element."""
+    buffer, offset = devices.alias_device(name, address, dtype.itemsize, owner)
+    return build.input_array(buffer, shape, dtype, strides, offset)
+
+
+def stream_of(buffer: Any) -> int | None:
+    """The number of the stream that computes a buffer; None for devices without streams."""
+    return buffer.device.stream_number()  # type: ignore[no-any-return]
+
+
+def stream_number(name: str) -> int | None:
+    """The number of a device's stream. Raises: DeviceError."""
+    return devices.get_device(name).stream_number()
 
 
 def to_numpy(node: Node) -> NDArray:

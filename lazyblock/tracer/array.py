@@ -18,7 +18,6 @@ from lazyblock.errors import (
     DeviceError,
     DTypeError,
     ShapeError,
-    UFuncTypeError,
     UnsupportedError,
     ValueRangeError,
 )
@@ -28,10 +27,11 @@ from lazyblock.shapes import broadcast_shapes
 from lazyblock.tracer.cells import Cell, UnwrittenCell
 from lazyblock.tracer.complex_parts import ComplexParts
 from lazyblock.tracer.conversions import Conversions
+from lazyblock.tracer.exports import Exports
 from lazyblock.tracer.functions import Function
 from lazyblock.tracer.indexing import basic_index
 from lazyblock.tracer.methods import Methods
-from lazyblock.tracer.operands import Operand, as_node, can_cast_same_kind, convert, is_operand_type
+from lazyblock.tracer.operands import Operand, as_node, check_cast, convert, is_operand_type
 from lazyblock.tracer.operators import Operators
 from lazyblock.tracer.protocols import NumPyProtocols, namespace
 from lazyblock.tracer.shaping import Shaping
@@ -128,7 +128,7 @@ def common_device(*values: Any) -> str | None:
     return devices.pop() if devices else None
 
 
-class Array(Operators, Shaping, Methods, ComplexParts, Conversions, NumPyProtocols):
+class Array(Operators, Shaping, Methods, ComplexParts, Conversions, Exports, NumPyProtocols):
     """A lazy array. Make one with `lb.asarray` or a creation function."""
 
     __slots__ = ()
@@ -172,11 +172,7 @@ class Array(Operators, Shaping, Methods, ComplexParts, Conversions, NumPyProtoco
 
         Raises: DTypeError when NumPy's 'same_kind' rule forbids the cast, ShapeError.
         """
-        if not can_cast_same_kind(result.dtype, self.dtype):
-            raise UFuncTypeError(
-                f"Cannot cast ufunc '{name}' output from {result.dtype!r} to {self.dtype!r} with "
-                "casting rule 'same_kind'"
-            )
+        check_cast(result.dtype, self.dtype, name)
         if broadcast_shapes(result.shape, self.shape, operation=name) != self.shape:
             raise ShapeError(
                 f"non-broadcastable output operand with shape {self.shape} doesn't match the "
