@@ -20,22 +20,32 @@ from lazyblock.runtime import set_allocator
 from lazyblock.shapes import cdiv, next_power_of_2
 from lazyblock.tracer import (
     calls,
+    convolutions,
     creation,
+    diagonals,
+    differences,
     elementwise,
     evaluation,
     manipulation,
+    nan_functions,
     reductions,
     scans,
+    statistics,
 )
 from lazyblock.tracer.array import Array
 from lazyblock.tracer.calls import *
 from lazyblock.tracer.compiled import compile
+from lazyblock.tracer.convolutions import *
 from lazyblock.tracer.creation import *
+from lazyblock.tracer.diagonals import *
+from lazyblock.tracer.differences import *
 from lazyblock.tracer.elementwise import *
 from lazyblock.tracer.evaluation import *
 from lazyblock.tracer.manipulation import *
+from lazyblock.tracer.nan_functions import *
 from lazyblock.tracer.reductions import *
 from lazyblock.tracer.scans import *
+from lazyblock.tracer.statistics import *
 from lazyblock.version import __version__
 
 start_listeners()
@@ -74,3 +84,8 @@ __all__ += evaluation.__all__
 __all__ += manipulation.__all__
 __all__ += reductions.__all__
 __all__ += scans.__all__
+__all__ += convolutions.__all__
+__all__ += diagonals.__all__
+__all__ += differences.__all__
+__all__ += nan_functions.__all__
+__all__ += statistics.__all__

@@ -100,8 +100,8 @@ class NumPyProtocols:
         own = type(self)
         if not all(issubclass(t, (own, np.ndarray)) for t in types):
             return NotImplemented
-        name = _FUNCTION_NAMES.get(func)
-        if name is None:
+        name = _FUNCTION_NAMES.get(func, func.__name__)
+        if not hasattr(namespace(), name):
             raise UnsupportedTypeError(func)
         return getattr(namespace(), name)(*args, **kwargs)
 
