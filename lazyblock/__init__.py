@@ -19,6 +19,7 @@ from lazyblock.language.kernel_file import load_kernel
 from lazyblock.runtime import set_allocator
 from lazyblock.shapes import cdiv, next_power_of_2
 from lazyblock.tracer import (
+    bits,
     calls,
     convolutions,
     creation,
@@ -26,13 +27,21 @@ from lazyblock.tracer import (
     differences,
     elementwise,
     evaluation,
+    histograms,
+    host_functions,
+    insertion,
     manipulation,
     nan_functions,
+    order_statistics,
+    polynomials,
+    ranges,
     reductions,
     scans,
+    selection,
     statistics,
 )
 from lazyblock.tracer.array import Array
+from lazyblock.tracer.bits import *
 from lazyblock.tracer.calls import *
 from lazyblock.tracer.compiled import compile
 from lazyblock.tracer.convolutions import *
@@ -41,10 +50,17 @@ from lazyblock.tracer.diagonals import *
 from lazyblock.tracer.differences import *
 from lazyblock.tracer.elementwise import *
 from lazyblock.tracer.evaluation import *
+from lazyblock.tracer.histograms import *
+from lazyblock.tracer.host_functions import *
+from lazyblock.tracer.insertion import *
 from lazyblock.tracer.manipulation import *
 from lazyblock.tracer.nan_functions import *
+from lazyblock.tracer.order_statistics import *
+from lazyblock.tracer.polynomials import *
+from lazyblock.tracer.ranges import *
 from lazyblock.tracer.reductions import *
 from lazyblock.tracer.scans import *
+from lazyblock.tracer.selection import *
 from lazyblock.tracer.statistics import *
 from lazyblock.version import __version__
 
@@ -89,3 +105,11 @@ __all__ += diagonals.__all__
 __all__ += differences.__all__
 __all__ += nan_functions.__all__
 __all__ += statistics.__all__
+__all__ += bits.__all__
+__all__ += histograms.__all__
+__all__ += host_functions.__all__
+__all__ += insertion.__all__
+__all__ += order_statistics.__all__
+__all__ += polynomials.__all__
+__all__ += ranges.__all__
+__all__ += selection.__all__

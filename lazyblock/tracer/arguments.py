@@ -9,9 +9,9 @@ import numpy as np
 
 from lazyblock import dtypes
 from lazyblock.dtypes import DType
-from lazyblock.errors import DTypeError
 from lazyblock.tracer.array import Array, common_device
 from lazyblock.tracer.creation import asarray, to_array
+from lazyblock.tracer.ufuncs import write_out
 
 
 def as_arrays(*values: Any) -> list[Array]:
@@ -30,18 +30,8 @@ def as_operand(value: Any) -> Any:
 
 
 def deliver(result: Array, out: Any, name: str) -> Any:
-    """The result, or `out` (a lazy array or one of NumPy's) after writing it there.
-
-    Raises: DTypeError when NumPy's 'same_kind' rule forbids the cast, ShapeError.
-    """
-    if out is None:
-        return result
-    if isinstance(out, Array):
-        return out.update(result, name)
-    if not isinstance(out, np.ndarray):
-        raise DTypeError(f"'out' of '{name}' must be an array, not a {type(out).__name__}.")
-    np.copyto(out, result.numpy(), casting="same_kind")
-    return out
+    """The result, or `out` after writing it there. Raises: DTypeError unless 'same_kind'."""
+    return result if out is None else write_out(result, out, name)
 
 
 def floating_dtype(*given: DType | type) -> DType:

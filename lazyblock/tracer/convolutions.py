@@ -67,7 +67,7 @@ def _slide(x: Array, y: Array, mode: str) -> Array:
     dtype = dtypes.result_type(x.dtype, y.dtype)
     wide = dtypes.accumulator_dtype(dtype)
     windows, is_inside = _windows(x.astype(wide), left, shape)
-    products = windows * y.astype(wide)
+    products: Array = windows * y.astype(wide)
     if left or right:
         products = where(is_inside, products, to_array(0).astype(wide))
     return products.sum(1, wide).astype(dtype)
@@ -119,7 +119,7 @@ def kron(a: Any, b: Any) -> Array:
     x, y = as_arrays(a, b)
     ndim = max(x.ndim, y.ndim)
     x, y = (z.reshape((1,) * (ndim - z.ndim) + z.shape) for z in (x, y))
-    apart = expand_dims(x, tuple(range(1, 2 * ndim, 2))) * expand_dims(
+    apart: Array = expand_dims(x, tuple(range(1, 2 * ndim, 2))) * expand_dims(
         y, tuple(range(0, 2 * ndim, 2))
     )
     return apart.reshape(tuple(m * n for m, n in zip(x.shape, y.shape, strict=True)))
@@ -155,7 +155,8 @@ def _third(x: Array, y: Array) -> Array | None:
     """The one component that vectors in the plane have."""
     if x.shape[-1] == 3 or y.shape[-1] == 3:
         return None
-    return x[..., 0] * y[..., 1] - x[..., 1] * y[..., 0]
+    result: Array = x[..., 0] * y[..., 1] - x[..., 1] * y[..., 0]
+    return result
 
 
 def _components(x: Array) -> list[Array]:

@@ -191,4 +191,5 @@ def unwrap(
     limit = period / 2 if discont is None else discont
     correction = where(absolute(step) < limit, 0, wrapped - step)
     shifts = correction.accumulate(ReduceKind.SUM, axis, None, "unwrap", include_initial=True)
-    return (x + shifts).astype(dtype)
+    result: Array = x + shifts
+    return result.astype(dtype)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lazyblock import dtypes
+from lazyblock.errors import ShapeError
 from lazyblock.graph import build, index_map
 from lazyblock.graph.ops import Op
 from lazyblock.shapes import normalize_axis
@@ -15,6 +16,9 @@ def concat(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
     """Join arrays along an axis."""
     dtype = dtypes.result_type(*(x.dtype for x in arrays))
     axis = normalize_axis(axis, arrays[0].ndim, "concat")
+    others = {(*x.shape[:axis], *x.shape[axis + 1 :], x.ndim) for x in arrays}
+    if len(others) > 1:
+        raise ShapeError("all the input array dimensions except for the concatenation axis match")
     parts = [x.node for x in arrays if x.shape[axis]]
     first = arrays[0].shape
     size = sum(x.shape[axis] for x in arrays)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import ml_dtypes
+import numpy as np
 
 from lazyblock import dtypes
 from lazyblock.errors import ValueRangeError
@@ -27,7 +28,7 @@ from lazyblock.tracer.elementwise import (
     where as choose_by,
 )
 from lazyblock.tracer.folds import Axis
-from lazyblock.tracer.manipulation import broadcast_to
+from lazyblock.tracer.ufunc_methods import NOT_GIVEN, fold
 
 __all__ = [
     "nan_to_num",
@@ -68,12 +69,12 @@ def nansum(
     dtype: Any = None,
     out: Any = None,
     keepdims: bool = False,
-    initial: Any = None,
+    initial: Any = NOT_GIVEN,
     where: Any = True,
 ) -> Any:
     """Sum of what is no NaN."""
     x = _without_nan(to_array(a), 0)
-    return masked_folds.total(ReduceKind.SUM, x, axis, dtype, out, keepdims, initial, where)
+    return fold(np.add, x, axis, dtype, out, keepdims, initial, where)
 
 
 def nanprod(
@@ -82,12 +83,12 @@ def nanprod(
     dtype: Any = None,
     out: Any = None,
     keepdims: bool = False,
-    initial: Any = None,
+    initial: Any = NOT_GIVEN,
     where: Any = True,
 ) -> Any:
     """Product of what is no NaN."""
     x = _without_nan(to_array(a), 1)
-    return masked_folds.total(ReduceKind.PROD, x, axis, dtype, out, keepdims, initial, where)
+    return fold(np.multiply, x, axis, dtype, out, keepdims, initial, where)
 
 
 def nanmax(
@@ -95,7 +96,7 @@ def nanmax(
     axis: Axis = None,
     out: Any = None,
     keepdims: bool = False,
-    initial: Any = None,
+    initial: Any = NOT_GIVEN,
     where: Any = True,
 ) -> Any:
     """Largest number; NaN where there is none."""
@@ -107,7 +108,7 @@ def nanmin(
     axis: Axis = None,
     out: Any = None,
     keepdims: bool = False,
-    initial: Any = None,
+    initial: Any = NOT_GIVEN,
     where: Any = True,
 ) -> Any:
     """Smallest number; NaN where there is none."""
@@ -117,11 +118,10 @@ def nanmin(
 def _extreme(
     kind: ReduceKind, x: Array, axis: Axis, out: Any, keepdims: bool, initial: Any, where: Any
 ) -> Any:
-    if not _has_nan(x):
-        return masked_folds.extreme(kind, x, axis, out, keepdims, initial, where)
+    ufunc = np.maximum if kind is ReduceKind.MAX else np.minimum
     filled = _without_nan(x, reduce_identity(kind, x.dtype))
-    best = masked_folds.extreme(kind, filled, axis, None, keepdims, initial, where)
-    if initial is None:
+    best = fold(ufunc, filled, axis, None, None, keepdims, initial, where)
+    if _has_nan(x) and initial is NOT_GIVEN:
         best = choose_by(isnan(x).all(axis, keepdims=keepdims), _nan(x), best)
     return deliver(best, out, f"nan{kind.value}")
 
@@ -224,7 +224,7 @@ def _variance(
         takes_root=takes_root,
     )
     if _has_nan(x):
-        count = broadcast_to(to_array(counted), x.shape).sum(axis, keepdims=keepdims)
+        count = masked_folds.count(counted, x, axis, keepdims)
         has_freedom = less(ddof if correction is None else correction, count)
         value = choose_by(has_freedom, value, _nan(value))
     return deliver(value, out, "nanstd" if takes_root else "nanvar")

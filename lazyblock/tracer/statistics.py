@@ -161,7 +161,8 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
     """Correlation coefficients of the rows (or columns, not `rowvar`) of `x` and `y`."""
     covariance = cov(x, y, rowvar, dtype=dtype)
     if covariance.ndim == 0:
-        return covariance / covariance
+        ratio: Array = covariance / covariance
+        return ratio
     deviation = sqrt(diag(covariance))
     scaled = covariance / deviation[:, None] / deviation[None, :]
     return clip(scaled, -1, 1)
