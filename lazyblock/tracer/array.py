@@ -14,7 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from lazyblock import dtypes
-from lazyblock.errors import DeviceError, DTypeError, ShapeError, UFuncTypeError, UnsupportedError
+from lazyblock.errors import (
+    DeviceError,
+    DTypeError,
+    ShapeError,
+    UnsupportedError,
+    ValueRangeError,
+)
 from lazyblock.graph import build
 from lazyblock.graph.node import Node
 from lazyblock.shapes import broadcast_shapes
@@ -23,9 +29,10 @@ from lazyblock.tracer.conversions import Conversions
 from lazyblock.tracer.functions import Function
 from lazyblock.tracer.indexing import basic_index
 from lazyblock.tracer.methods import Methods
-from lazyblock.tracer.operands import Operand, as_node, can_cast_same_kind, is_operand_type
+from lazyblock.tracer.operands import Operand, as_node, check_cast, is_operand_type
 from lazyblock.tracer.operators import Operators
 from lazyblock.tracer.protocols import NumPyProtocols, namespace
+from lazyblock.tracer.shaping import Shaping
 from lazyblock.tracer.stages import pipeline
 
 __all__ = [
@@ -120,7 +127,7 @@ def common_device(*values: Any) -> str | None:
     return devices.pop() if devices else None
 
 
-class Array(Operators, Methods, Conversions, NumPyProtocols):
+class Array(Operators, Shaping, Methods, Conversions, NumPyProtocols):
     """A lazy array. Make one with `lb.asarray` or a creation function."""
 
     __slots__ = ()
@@ -164,11 +171,7 @@ class Array(Operators, Methods, Conversions, NumPyProtocols):
 
         Raises: DTypeError when NumPy's 'same_kind' rule forbids the cast, ShapeError.
         """
-        if not can_cast_same_kind(result.dtype, self.dtype):
-            raise UFuncTypeError(
-                f"Cannot cast ufunc '{name}' output from {result.dtype!r} to {self.dtype!r} with "
-                "casting rule 'same_kind'"
-            )
+        check_cast(result.dtype, self.dtype, name)
         if broadcast_shapes(result.shape, self.shape, operation=name) != self.shape:
             raise ShapeError(
                 f"non-broadcastable output operand with shape {self.shape} doesn't match the "
@@ -198,6 +201,8 @@ class Array(Operators, Methods, Conversions, NumPyProtocols):
         self._write(node)
 
     def _write(self, node: Node) -> None:
+        if not self._cell.is_writeable:
+            raise ValueRangeError("assignment destination is read-only")
         node = build.cast(node, self.dtype)
         if self._view is not None:
             if self.size == 0:

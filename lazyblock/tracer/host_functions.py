@@ -21,9 +21,6 @@ from lazyblock.tracer.creation import asarray
 
 __all__ = [
     "apply_along_axis",
-    "array2string",
-    "array_repr",
-    "array_str",
     "asarray_chkfinite",
     "bartlett",
     "bincount",
@@ -46,10 +43,6 @@ __all__ = [
     "polyfit",
     "ravel_multi_index",
     "roots",
-    "save",
-    "savetxt",
-    "savez",
-    "savez_compressed",
     "setdiff1d",
     "setxor1d",
     "sort_complex",
@@ -134,9 +127,6 @@ def _in_numpy(name: str) -> Callable[..., Any]:
 
 
 apply_along_axis = _in_numpy("apply_along_axis")
-array2string = _in_numpy("array2string")
-array_repr = _in_numpy("array_repr")
-array_str = _in_numpy("array_str")
 asarray_chkfinite = _in_numpy("asarray_chkfinite")
 bartlett = _in_numpy("bartlett")
 bincount = _in_numpy("bincount")
@@ -159,10 +149,6 @@ polydiv = _in_numpy("polydiv")
 polyfit = _in_numpy("polyfit")
 ravel_multi_index = _in_numpy("ravel_multi_index")
 roots = _in_numpy("roots")
-save = _in_numpy("save")
-savetxt = _in_numpy("savetxt")
-savez = _in_numpy("savez")
-savez_compressed = _in_numpy("savez_compressed")
 setdiff1d = _in_numpy("setdiff1d")
 setxor1d = _in_numpy("setxor1d")
 sort_complex = _in_numpy("sort_complex")

@@ -13,7 +13,6 @@ import numpy as np
 from lazyblock import dtypes
 from lazyblock.errors import ValueRangeError
 from lazyblock.graph.ops import ReduceKind, reduce_identity
-from lazyblock.tracer import masked_folds
 from lazyblock.tracer.arguments import deliver
 from lazyblock.tracer.array import Array
 from lazyblock.tracer.creation import to_array
@@ -28,7 +27,9 @@ from lazyblock.tracer.elementwise import (
     where as choose_by,
 )
 from lazyblock.tracer.folds import Axis
-from lazyblock.tracer.ufunc_methods import NOT_GIVEN, fold
+from lazyblock.tracer.manipulation import broadcast_to
+
+_NOT_GIVEN: Any = np._NoValue
 
 __all__ = [
     "nan_to_num",
@@ -69,12 +70,12 @@ def nansum(
     dtype: Any = None,
     out: Any = None,
     keepdims: bool = False,
-    initial: Any = NOT_GIVEN,
+    initial: Any = _NOT_GIVEN,
     where: Any = True,
 ) -> Any:
     """Sum of what is no NaN."""
     x = _without_nan(to_array(a), 0)
-    return fold(np.add, x, axis, dtype, out, keepdims, initial, where)
+    return x.sum(axis, dtype, out, keepdims, initial, where)
 
 
 def nanprod(
@@ -83,12 +84,12 @@ def nanprod(
     dtype: Any = None,
     out: Any = None,
     keepdims: bool = False,
-    initial: Any = NOT_GIVEN,
+    initial: Any = _NOT_GIVEN,
     where: Any = True,
 ) -> Any:
     """Product of what is no NaN."""
     x = _without_nan(to_array(a), 1)
-    return fold(np.multiply, x, axis, dtype, out, keepdims, initial, where)
+    return x.prod(axis, dtype, out, keepdims, initial, where)
 
 
 def nanmax(
@@ -96,7 +97,7 @@ def nanmax(
     axis: Axis = None,
     out: Any = None,
     keepdims: bool = False,
-    initial: Any = NOT_GIVEN,
+    initial: Any = _NOT_GIVEN,
     where: Any = True,
 ) -> Any:
     """Largest number; NaN where there is none."""
@@ -108,7 +109,7 @@ def nanmin(
     axis: Axis = None,
     out: Any = None,
     keepdims: bool = False,
-    initial: Any = NOT_GIVEN,
+    initial: Any = _NOT_GIVEN,
     where: Any = True,
 ) -> Any:
     """Smallest number; NaN where there is none."""
@@ -118,10 +119,10 @@ def nanmin(
 def _extreme(
     kind: ReduceKind, x: Array, axis: Axis, out: Any, keepdims: bool, initial: Any, where: Any
 ) -> Any:
-    ufunc = np.maximum if kind is ReduceKind.MAX else np.minimum
     filled = _without_nan(x, reduce_identity(kind, x.dtype))
-    best = fold(ufunc, filled, axis, None, None, keepdims, initial, where)
-    if _has_nan(x) and initial is NOT_GIVEN:
+    fold = filled.max if kind is ReduceKind.MAX else filled.min
+    best = fold(axis, None, keepdims, initial, where)
+    if _has_nan(x) and initial is _NOT_GIVEN:
         best = choose_by(isnan(x).all(axis, keepdims=keepdims), _nan(x), best)
     return deliver(best, out, f"nan{kind.value}")
 
@@ -163,7 +164,7 @@ def nanmean(
 ) -> Any:
     """Mean of what is no NaN."""
     x = to_array(a)
-    return masked_folds.mean(x, axis, dtype, out, keepdims, where=_counted(x, where))
+    return x.mean(axis, dtype, out, keepdims, where=_counted(x, where))
 
 
 def nanvar(
@@ -175,8 +176,8 @@ def nanvar(
     keepdims: bool = False,
     *,
     where: Any = True,
-    mean: Any = None,
-    correction: Any = None,
+    mean: Any = _NOT_GIVEN,
+    correction: Any = _NOT_GIVEN,
 ) -> Any:
     """Variance of what is no NaN; NaN where `ddof` leaves no degree of freedom."""
     return _variance(to_array(a), axis, dtype, out, ddof, keepdims, where, mean, correction, False)
@@ -191,8 +192,8 @@ def nanstd(
     keepdims: bool = False,
     *,
     where: Any = True,
-    mean: Any = None,
-    correction: Any = None,
+    mean: Any = _NOT_GIVEN,
+    correction: Any = _NOT_GIVEN,
 ) -> Any:
     """Standard deviation of what is no NaN; as `nanvar`."""
     return _variance(to_array(a), axis, dtype, out, ddof, keepdims, where, mean, correction, True)
@@ -211,22 +212,12 @@ def _variance(
     takes_root: bool,
 ) -> Any:
     counted = _counted(x, where)
-    value = masked_folds.variance(
-        x,
-        axis,
-        dtype,
-        None,
-        ddof,
-        keepdims,
-        where=counted,
-        mean=mean,
-        correction=correction,
-        takes_root=takes_root,
-    )
+    fold = x.std if takes_root else x.var
+    freedom = ddof if correction is _NOT_GIVEN else correction
+    value = fold(axis, dtype, None, freedom, keepdims, where=counted, mean=mean)
     if _has_nan(x):
-        count = masked_folds.count(counted, x, axis, keepdims)
-        has_freedom = less(ddof if correction is None else correction, count)
-        value = choose_by(has_freedom, value, _nan(value))
+        count = broadcast_to(counted, x.shape).sum(axis, keepdims=keepdims)
+        value = choose_by(less(freedom, count), value, _nan(value))
     return deliver(value, out, "nanstd" if takes_root else "nanvar")
 
 

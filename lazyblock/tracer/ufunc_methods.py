@@ -29,7 +29,7 @@ from lazyblock.tracer.ufuncs import as_mask, write_out
 
 NDArray = npt.NDArray[Any]
 
-NOT_GIVEN: Any = object()  # tells `initial=None` from no initial
+NOT_GIVEN: Any = np._NoValue  # tells `initial=None` from no initial
 COMBINES: dict[np.ufunc, ReduceKind] = {
     np.add: ReduceKind.SUM,
     np.multiply: ReduceKind.PROD,
@@ -76,7 +76,7 @@ def fold(
             f"output parameter for reduction operation {ufunc.__name__} has the wrong number of "
             f"dimensions: Found {out.ndim} but expected {result.ndim}"
         )
-    return _store(result, out, ufunc.__name__)
+    return store(result, out, ufunc.__name__)
 
 
 def _computed_dtype(ufunc: np.ufunc, x: Array, dtype: Any, out: Any) -> Any:
@@ -212,7 +212,7 @@ def _probe(function: Callable[[NDArray], Any], x: Array) -> DType:
     return dtypes.as_dtype(np.asarray(found).dtype)
 
 
-def _store(result: Array, out: Any, name: str) -> Any:
+def store(result: Array, out: Any, name: str) -> Any:
     """Write into `out`, if there is one, by any cast."""
     return result if out is None else write_out(result.astype(out.dtype, copy=False), out, name)
 
@@ -241,7 +241,7 @@ def accumulate(
         found = _probe(lambda a: ufunc.accumulate(a, axis=place, **settings), x)
         specs = [(x.shape, found)]
         (result,) = host_call(_accumulate_on_host, [x], specs, ufunc=ufunc, axis=place, **settings)
-    return _store(result, out, ufunc.__name__)
+    return store(result, out, ufunc.__name__)
 
 
 def _accumulate_on_host(x: NDArray, *, ufunc: np.ufunc, **settings: Any) -> Any:
@@ -270,7 +270,7 @@ def reduceat(
     (result,) = host_call(
         _reduceat_on_host, [x, starts], [(shape, found)], ufunc=ufunc, axis=place, **settings
     )
-    return _store(result, out, ufunc.__name__)
+    return store(result, out, ufunc.__name__)
 
 
 def _check_reduceat(ufunc: np.ufunc, indices: NDArray, extent: int) -> None:

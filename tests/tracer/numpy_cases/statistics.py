@@ -34,6 +34,7 @@ CALLS = [
     call("nanmean", WITH_NANS, axis=0, where=MASK),
     call("nanvar", WITH_NANS, axis=0, ddof=1, where=MASK),
     call("nanstd", WITH_NANS, axis=0, correction=2),
+    call("nanvar", WITH_NANS, axis=1, mean=WITH_NANS[:, :1]),
     *(
         (evaluating if x.dtype.kind == "f" else call)(name, x, axis=axis)
         for name in ("nanargmax", "nanargmin")
