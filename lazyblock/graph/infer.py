@@ -126,5 +126,5 @@ _RULES: dict[Op, Callable[[tuple[Node, ...], Any], Inferred]] = {
     Op.GATHER: _gather,
     Op.REDUCE: _reduce,
     Op.SCAN: _scan,
-    Op.CALL: _input,
+    **dict.fromkeys((Op.CALL, Op.HOST), _input),
 }

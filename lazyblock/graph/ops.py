@@ -48,6 +48,7 @@ class Op(enum.Enum):
     REDUCE = "reduce"
     SCAN = "scan"  # result[i] combines an optional start and elements 0 ... i along an axis
     CALL = "call"  # a result of a user's block kernel
+    HOST = "host"  # a result of a NumPy function that runs on the host
     # elementwise arithmetic
     ADD = "add"
     SUBTRACT = "subtract"
@@ -178,7 +179,7 @@ CATEGORY: dict[Op, Category] = {
     Op.GATHER: Category.GATHER,
     Op.REDUCE: Category.REDUCTION,
     Op.SCAN: Category.SCAN,
-    Op.CALL: Category.CALL,
+    **dict.fromkeys((Op.CALL, Op.HOST), Category.CALL),
     **dict.fromkeys(ELEMENTWISE, Category.ELEMENTWISE),
 }
 

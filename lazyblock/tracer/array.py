@@ -156,7 +156,8 @@ class Array(Operators, Methods, Conversions, NumPyProtocols):
             return self.see(*basic_index(self.shape, key))
         selection = select(self.shape, key)
         shown = self.see(selection.map, selection.shape)
-        return self._with(pick(shown.node, selection, self._cell.device))
+        device = common_device(self, *selection.positions.values()) or self.device
+        return Array(Cell(pick(shown.node, selection, device), device))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if is_basic(key):
@@ -170,6 +171,7 @@ class Array(Operators, Methods, Conversions, NumPyProtocols):
         selection = select(self.shape, key)
         check_assigned(node.shape, selection, key)
         shown = self.see(selection.map, selection.shape)
+        self._cell.device = common_device(self, *selection.positions.values()) or self.device
         if shown.size:
             shown._write(put(shown.node, selection, node, self._cell.device))
 
@@ -195,7 +197,7 @@ class Array(Operators, Methods, Conversions, NumPyProtocols):
                 f"non-broadcastable output operand with shape {self.shape} doesn't match the "
                 f"broadcast shape {result.shape}"
             )
-        common_device(self, result)
+        self._cell.device = common_device(self, result)
         self._write(result.node)
         return self
 
@@ -208,7 +210,7 @@ class Array(Operators, Methods, Conversions, NumPyProtocols):
         if operand is None:
             raise DTypeError(f"Cannot assign a {type(value).__name__} to elements.")
         if isinstance(value, Array):
-            common_device(self, value)
+            self._cell.device = common_device(self, value)
         node = as_node(operand, self.dtype)
         return node if shape is None else fit_assigned(node, shape)
 

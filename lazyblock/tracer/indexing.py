@@ -137,8 +137,11 @@ class _Pick:
             yield from self.positions
             return
         for position in self.positions:
-            is_known = isinstance(position, np.ndarray)
-            yield in_range(position, axis, shape[axis]) if is_known else position
+            if isinstance(position, np.ndarray):
+                position = in_range(position, axis, shape[axis])
+            elif position.size and not shape[axis]:
+                raise IndexingError(f"index is out of bounds for axis {axis} with size 0")
+            yield position
 
 
 def _advanced_entries(key: Any) -> Iterator[Any]:

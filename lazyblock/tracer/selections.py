@@ -18,6 +18,7 @@ import numpy.typing as npt
 from lazyblock import dtypes
 from lazyblock.errors import ShapeError
 from lazyblock.graph import build, index_map
+from lazyblock.graph.host_call import make_host_call
 from lazyblock.graph.node import Node
 from lazyblock.graph.ops import Op
 from lazyblock.shapes import Shape
@@ -147,7 +148,27 @@ def put_where(node: Node, mask: Node, value: Node) -> Node | None:
 
 
 def _put_on_host(node: Node, selection: Selection, value: Node, device: str | None) -> Node:
-    raise NotImplementedError
+    axes = tuple(sorted(selection.positions))
+    positions = [
+        p.node if isinstance(p, Handle) else pipeline.from_numpy(p, device)
+        for p in (selection.positions[axis] for axis in axes)
+    ]
+    call = make_host_call(put_items, {"axes": axes})
+    value = build.broadcast_to(value, selection.result_shape)
+    (result,) = build.host_call(call, [node, value, *positions], [(node.shape, node.dtype)])
+    return result
+
+
+def put_items(
+    array: NDArray, value: NDArray, *positions: NDArray, axes: tuple[int, ...]
+) -> NDArray:
+    """A copy of `array` with `value` at positions along `axes`."""
+    key: list[Any] = [slice(None)] * array.ndim
+    for axis, position in zip(axes, positions, strict=True):
+        key[axis] = position
+    result = array.copy()
+    result[tuple(key)] = value
+    return result
 
 
 # What may be assigned
