@@ -23,9 +23,13 @@ from lazyblock.tracer import (
     creation,
     elementwise,
     evaluation,
+    joining,
     manipulation,
+    padding,
+    putting,
     reductions,
     scans,
+    taking,
 )
 from lazyblock.tracer.array import Array
 from lazyblock.tracer.calls import *
@@ -33,9 +37,13 @@ from lazyblock.tracer.compiled import compile
 from lazyblock.tracer.creation import *
 from lazyblock.tracer.elementwise import *
 from lazyblock.tracer.evaluation import *
+from lazyblock.tracer.joining import *
 from lazyblock.tracer.manipulation import *
+from lazyblock.tracer.padding import *
+from lazyblock.tracer.putting import *
 from lazyblock.tracer.reductions import *
 from lazyblock.tracer.scans import *
+from lazyblock.tracer.taking import *
 from lazyblock.version import __version__
 
 start_listeners()
@@ -71,6 +79,10 @@ __all__ += calls.__all__
 __all__ += creation.__all__
 __all__ += elementwise.__all__
 __all__ += evaluation.__all__
+__all__ += joining.__all__
 __all__ += manipulation.__all__
+__all__ += padding.__all__
+__all__ += putting.__all__
 __all__ += reductions.__all__
 __all__ += scans.__all__
+__all__ += taking.__all__

@@ -224,12 +224,11 @@ class _Search:
         in_memory = {group.number for n in gathered if (group := sources[n])}
         newest = max((group.number for group in sources.values() if group), default=-1)
         why_not = {group.number: Reason.ORDER for group in sources.values() if group}
+        why_not |= dict.fromkeys(in_memory, Reason.GATHER)
         for group in self._candidates(space, newest):
-            reason = (
-                Reason.GATHER
-                if group.number in in_memory
-                else self._try_join(node, space, group, reads)
-            )
+            if group.number in in_memory:
+                continue
+            reason = self._try_join(node, space, group, reads)
             if reason is Reason.FUSED:
                 break
             why_not[group.number] = reason

@@ -85,30 +85,30 @@ def select(shape: Shape, key: Any) -> Selection:
 
     Raises: IndexingError, ValueRangeError (slice step 0).
     """
-    entries = _expand(list(_advanced_entries(key)), len(shape))
     basic: list[Any] = []
-    positions: dict[int, Any] = {}
-    axis = view_axis = 0  # of the array; of the view
-    last_pick, is_split = None, False
-    place = 0
-    for number, entry in enumerate(entries):
-        if not isinstance(entry, _Pick):
+    positions: dict[int, Position] = {}
+    place, is_split, was_pick = 0, False, False
+    axis = 0  # of the array
+    for entry in _expand(list(_advanced_entries(key)), len(shape)):
+        is_pick = isinstance(entry, _Pick)
+        if not is_pick:
             basic.append(entry)
             axis += entry is not None
-            view_axis += 1
-            continue
-        if last_pick is None:
-            place = view_axis
-        elif last_pick != number - 1:
-            is_split = True
-        last_pick = number
-        for position in entry.check(shape, axis):
-            positions[view_axis] = position
-            basic.append(slice(None) if entry.takes_axes else None)
-            view_axis += 1
-        axis += entry.takes_axes
+        else:
+            entry.check_mask(shape, axis)
+            place = place if positions else len(basic)
+            is_split = is_split or (bool(positions) and not was_pick)
+            for position in entry.positions:
+                positions[len(basic)] = position
+                basic.append(slice(None) if entry.takes_axes else None)
+            axis += entry.takes_axes
+        was_pick = is_pick
     map, view_shape = _affine(shape, basic)
     joint = _join(positions.values())
+    positions = {
+        a: p if p.ndim and 0 in joint else _in_range(p, a, basic, view_shape)
+        for a, p in positions.items()
+    }
     return Selection(map, view_shape, positions, joint, 0 if is_split else place)
 
 
@@ -116,7 +116,7 @@ def select(shape: Shape, key: Any) -> Selection:
 class _Pick:
     """An entry that picks: positions along axes, or a bool per element of axes."""
 
-    positions: tuple[Any, ...]
+    positions: tuple[Position, ...]
     mask_shape: Shape | None = None  # of bools
 
     @property
@@ -124,24 +124,14 @@ class _Pick:
         """How many axes of the array it is about."""
         return len(self.positions) if self.mask_shape is None else len(self.mask_shape)
 
-    def check(self, shape: Shape, axis: int) -> Iterator[Any]:
-        """The positions, negative ones of known arrays counted from the end."""
-        if self.mask_shape is not None:
-            for number, extent in enumerate(self.mask_shape, axis):
-                if extent != shape[number]:
-                    raise IndexingError(
-                        f"boolean index did not match indexed array along axis {number}; size of "
-                        f"axis is {shape[number]} but size of corresponding boolean axis is "
-                        f"{extent}"
-                    )
-            yield from self.positions
-            return
-        for position in self.positions:
-            if isinstance(position, np.ndarray):
-                position = in_range(position, axis, shape[axis])
-            elif position.size and not shape[axis]:
-                raise IndexingError(f"index is out of bounds for axis {axis} with size 0")
-            yield position
+    def check_mask(self, shape: Shape, axis: int) -> None:
+        """Raises: IndexingError for bools that do not lie on the array's elements."""
+        for number, extent in enumerate(self.mask_shape or (), axis):
+            if extent and extent != shape[number]:
+                raise IndexingError(
+                    f"boolean index did not match indexed array along axis {number}; size of "
+                    f"axis is {shape[number]} but size of corresponding boolean axis is {extent}"
+                )
 
 
 def _advanced_entries(key: Any) -> Iterator[Any]:
@@ -180,6 +170,16 @@ def _pick_of_lazy(item: Handle) -> _Pick:
 def _pick_where(mask: NDArray) -> _Pick:
     """Places where a mask is true; one without axes is about a new axis."""
     return _Pick(np.nonzero(np.atleast_1d(mask)), mask.shape)
+
+
+def _in_range(position: Position, axis: int, basic: Sequence[Any], shape: Shape) -> Position:
+    """Positions along an axis of a view, which errors number as the array does."""
+    number = sum(entry is not None for entry in basic[:axis])
+    if isinstance(position, np.ndarray):
+        return in_range(position, number, shape[axis])
+    if not shape[axis]:
+        raise IndexingError(f"index is out of bounds for axis {number} with size 0")
+    return position
 
 
 def in_range(position: NDArray, axis: int, extent: int) -> NDArray:

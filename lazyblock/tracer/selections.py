@@ -79,13 +79,13 @@ def put(node: Node, selection: Selection, value: Node, device: str | None) -> No
 
     The value broadcasts to the selection; of several for one element the last counts.
     """
-    if any(isinstance(position, Handle) for position in selection.positions.values()):
+    known = {a: p for a, p in selection.positions.items() if isinstance(p, np.ndarray)}
+    if len(known) < len(selection.positions):
         return _put_on_host(node, selection, value, device)
-    axes = sorted(selection.positions)
+    axes = sorted(known)
     extents = tuple(selection.shape[axis] for axis in axes)
-    places = np.ravel_multi_index(
-        tuple(np.broadcast_arrays(*(selection.positions[axis] for axis in axes))), extents
-    )
+    positions = np.broadcast_arrays(*(known[axis] for axis in axes))
+    places = np.asarray(np.ravel_multi_index(tuple(positions), extents))
     return _put_known(node, selection, value, places, extents, device)
 
 
