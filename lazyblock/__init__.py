@@ -30,15 +30,19 @@ from lazyblock.tracer import (
     histograms,
     host_functions,
     insertion,
+    joining,
     manipulation,
     nan_functions,
     order_statistics,
+    padding,
     polynomials,
+    putting,
     ranges,
     reductions,
     scans,
     selection,
     statistics,
+    taking,
 )
 from lazyblock.tracer.array import Array
 from lazyblock.tracer.bits import *
@@ -53,15 +57,19 @@ from lazyblock.tracer.evaluation import *
 from lazyblock.tracer.histograms import *
 from lazyblock.tracer.host_functions import *
 from lazyblock.tracer.insertion import *
+from lazyblock.tracer.joining import *
 from lazyblock.tracer.manipulation import *
 from lazyblock.tracer.nan_functions import *
 from lazyblock.tracer.order_statistics import *
+from lazyblock.tracer.padding import *
 from lazyblock.tracer.polynomials import *
+from lazyblock.tracer.putting import *
 from lazyblock.tracer.ranges import *
 from lazyblock.tracer.reductions import *
 from lazyblock.tracer.scans import *
 from lazyblock.tracer.selection import *
 from lazyblock.tracer.statistics import *
+from lazyblock.tracer.taking import *
 from lazyblock.version import __version__
 
 start_listeners()
@@ -91,25 +99,29 @@ __all__ = [
     "testing",
     "tools",
 ]
-__all__ += constants.__all__
-__all__ += dtypes.__all__
+__all__ += bits.__all__
 __all__ += calls.__all__
-__all__ += creation.__all__
-__all__ += elementwise.__all__
-__all__ += evaluation.__all__
-__all__ += manipulation.__all__
-__all__ += reductions.__all__
-__all__ += scans.__all__
+__all__ += constants.__all__
 __all__ += convolutions.__all__
+__all__ += creation.__all__
 __all__ += diagonals.__all__
 __all__ += differences.__all__
-__all__ += nan_functions.__all__
-__all__ += statistics.__all__
-__all__ += bits.__all__
+__all__ += dtypes.__all__
+__all__ += elementwise.__all__
+__all__ += evaluation.__all__
 __all__ += histograms.__all__
 __all__ += host_functions.__all__
 __all__ += insertion.__all__
+__all__ += joining.__all__
+__all__ += manipulation.__all__
+__all__ += nan_functions.__all__
 __all__ += order_statistics.__all__
+__all__ += padding.__all__
 __all__ += polynomials.__all__
+__all__ += putting.__all__
 __all__ += ranges.__all__
+__all__ += reductions.__all__
+__all__ += scans.__all__
 __all__ += selection.__all__
+__all__ += statistics.__all__
+__all__ += taking.__all__

@@ -24,6 +24,7 @@ class Category(enum.Enum):
     REDUCTION = "reduction"
     SCAN = "scan"
     VIEW = "view"
+    GATHER = "gather"
     CALL = "call"
 
 
@@ -39,6 +40,7 @@ class Op(enum.Enum):
     # views
     VIEW = "view"  # result[i] = operand[map(i)], an affine map
     RESHAPE = "reshape"  # the same elements in C order
+    GATHER = "gather"  # result[i] = operand[map(i) + computed positions along some axes]
     # other structure
     CAST = "cast"
     COPY = "copy"  # the same elements, for memory of their own in C order
@@ -174,6 +176,7 @@ ELEMENTWISE: dict[Op, OpInfo] = {
 CATEGORY: dict[Op, Category] = {
     **dict.fromkeys((Op.INPUT, Op.CONSTANT, Op.IOTA), Category.LEAF),
     **dict.fromkeys((Op.VIEW, Op.RESHAPE), Category.VIEW),
+    Op.GATHER: Category.GATHER,
     Op.REDUCE: Category.REDUCTION,
     Op.SCAN: Category.SCAN,
     **dict.fromkeys((Op.CALL, Op.HOST), Category.CALL),

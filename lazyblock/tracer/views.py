@@ -13,6 +13,7 @@ from lazyblock.graph.attrs import InputAttrs
 from lazyblock.graph.index_map import IndexMap
 from lazyblock.graph.node import Node
 from lazyblock.shapes import Shape, contiguous_strides, reshape_strides, size_of
+from lazyblock.tracer.regions import write_region
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +51,18 @@ class View:
         flat = IndexMap((offset,), (new_strides,), len(shape))
         return View((size_of(self.base_shape),), flat, shape)
 
-    def write(self, base: Node, value: Node) -> Node | None:
-        """The base after writing `value`; None when the view shows only part of it."""
+    def write(self, base: Node, value: Node) -> Node:
+        """The base after writing `value`, which broadcasts to the view.
+
+        Raises: ValueRangeError for a view that shows an element more than once.
+        """
         inverse = self._inverse()
         if inverse is None:
-            return None
-        return build.reshape(build.view(value, inverse, self.base_shape), base.shape)
+            written = write_region(build.reshape(base, self.base_shape), self, value)
+        else:
+            full = build.broadcast_to(value, self.shape)
+            written = build.view(full, inverse, self.base_shape)
+        return build.reshape(written, base.shape)
 
     def _inverse(self) -> IndexMap | None:
         """The map from base to view indices, if the view only permutes and flips axes."""
