@@ -29,6 +29,7 @@ from lazyblock.backend import cache, devices
 from lazyblock.backend.block_kernel import BlockKernel
 from lazyblock.backend.compile import compile_program, toolchain_version
 from lazyblock.backend.executable import ArraySlot, Executable, ScalarSlot, Step
+from lazyblock.backend.host_step import HostOperand, HostStep
 from lazyblock.backend.kernel import CompiledKernel
 from lazyblock.backend.runtime.device import Buffer, Device, pack_pointer, pack_scalar
 from lazyblock.dtypes import DType
@@ -38,8 +39,9 @@ from lazyblock.fusion.planner import plan_fusion
 from lazyblock.fusion.printer import explain_plan, print_plan
 from lazyblock.fusion.storage import find_storage
 from lazyblock.graph import build
-from lazyblock.graph.attrs import InputAttrs, Layout, Placeholder
+from lazyblock.graph.attrs import CallAttrs, InputAttrs, Layout, Placeholder
 from lazyblock.graph.fingerprint import fingerprint
+from lazyblock.graph.host_call import HostCall
 from lazyblock.graph.node import Node, make_input
 from lazyblock.graph.ops import Op
 from lazyblock.graph.passes import GRAPH_PASSES
@@ -58,13 +60,14 @@ from lazyblock.target import Target
 from lazyblock.tiler import types as block_types
 from lazyblock.tiler.call import ArrayNumber
 from lazyblock.tiler.ir import Program, walk
-from lazyblock.tiler.lower.call import is_call, lower_call
+from lazyblock.tiler.lower.call import is_call, lower_call, lower_host_call
 from lazyblock.tiler.lower.group import lower_group
 from lazyblock.tiler.lower.tail import join_tails
 from lazyblock.tiler.lowered import (
     ArrayArgument,
     ConstantArgument,
     LaunchNumberArgument,
+    LoweredHostCall,
     LoweredKernel,
     SizeArgument,
     WorkspaceArgument,
@@ -85,6 +88,7 @@ from lazyblock.tiler.verify import verify_program
 NDArray = npt.NDArray[Any]
 GraphPass = Callable[[Sequence[Node]], list[Node]]
 BlockPass = Callable[[Program], Program]
+Lowered = LoweredKernel | LoweredHostCall
 
 # Before the cache key is taken: what is printed, keyed and shown.
 TIDY_PASSES: tuple[BlockPass, ...] = (fold_constants, eliminate_common, eliminate_dead)
@@ -134,7 +138,7 @@ class _Plan:
     """All that is known about an expression on one device."""
 
     fusion: FusionPlan
-    lowered: tuple[LoweredKernel, ...]
+    lowered: tuple[Lowered, ...]
     executable: Executable
     results: tuple[_Result, ...]
     leaves: tuple[Op, ...]  # INPUT or CONSTANT
@@ -169,23 +173,30 @@ class _Plan:
 
     def with_kernel(self, number: int, kernel: KernelFile) -> _Plan:
         """The plan with one kernel replaced. Raises: ReplacementError, CompileError."""
-        if not 0 <= number < len(self.lowered):
-            raise ReplacementError(f"There is no kernel {number} among {len(self.lowered)}.")
-        steps, lowered = list(self.executable.steps), list(self.lowered)
-        like = lowered[number].program
-        built = kernel.build(like.parameters, like.noalias)
+        places = self.launches
+        if not 0 <= number < len(places):
+            raise ReplacementError(f"There is no kernel {number} among {len(places)}.")
+        place, old, step = places[number]
+        built = kernel.build(old.program.parameters, old.program.noalias)
         block = load_block_program(built, self.executable.device)
-        found = replace_kernel(lowered[number], steps[number], block, kernel.grid)
-        lowered[number], steps[number] = found
+        steps, lowered = list(self.executable.steps), list(self.lowered)
+        lowered[place], steps[place] = replace_kernel(old, step, block, kernel.grid)
         executable = replace(self.executable, steps=tuple(steps))
         return replace(self, lowered=tuple(lowered), executable=executable)
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        return tuple(
-            describe_kernel(low, step)
-            for low, step in zip(self.lowered, self.executable.steps, strict=True)
-        )
+        return tuple(describe_kernel(low, step) for _, low, step in self.launches)
+
+    @property
+    def launches(self) -> list[tuple[int, LoweredKernel, Step]]:
+        """The steps that are launches, each with its place."""
+        pairs = enumerate(zip(self.lowered, self.executable.steps, strict=True))
+        return [
+            (place, low, step)
+            for place, (low, step) in pairs
+            if isinstance(low, LoweredKernel) and isinstance(step, Step)
+        ]
 
 
 # --- host data ---
@@ -274,7 +285,7 @@ def evaluate(outputs: Sequence[Node], reason: str) -> list[Node]:
     plan = _find_plan(key, pending, leaves, device)
     results = plan.run(leaves)
     if events.is_observed():
-        count = len(plan.lowered)
+        count = len(plan.launches)
         events.emit(events.Evaluation(reason, str(user_line()), count))
     if len(pending) == len(outputs):
         return results
@@ -411,19 +422,25 @@ def _make_plan(outputs: Sequence[Node], leaves: Sequence[Node], device: Device) 
 
 def compile_for(
     outputs: Sequence[Node], target: Target
-) -> tuple[FusionPlan, tuple[LoweredKernel, ...], tuple[CompiledKernel, ...]]:
-    """Plan, lower and compile for a target that need not be on this machine."""
+) -> tuple[FusionPlan, tuple[Lowered, ...], tuple[CompiledKernel, ...]]:
+    """Plan, lower and compile for a target that need not be on this machine.
+
+    Gives what stands for every group, and the kernels among them, compiled.
+    """
     fusion = plan_fusion(_simplify(outputs, target))
     stored = frozenset(node for group in fusion.groups for node in group.stored)
-    kernels = [(group, _lower(group, stored, target)) for group in fusion.groups]
+    steps = [(group, _lower(group, stored, target)) for group in fusion.groups]
     if target.is_gpu:
-        kernels = join_tails(kernels, target.warp_size)
-    fusion = replace(fusion, groups=tuple(group for group, _ in kernels))
-    lowered = tuple(_tidy(low) for _, low in kernels)
-    return fusion, lowered, tuple(_compile(low.program, target) for low in lowered)
+        steps = join_tails(steps, target.warp_size)
+    fusion = replace(fusion, groups=tuple(group for group, _ in steps))
+    lowered = tuple(_tidy(low) if isinstance(low, LoweredKernel) else low for _, low in steps)
+    kernels = (low for low in lowered if isinstance(low, LoweredKernel))
+    return fusion, lowered, tuple(_compile(low.program, target) for low in kernels)
 
 
-def _lower(group: FusionGroup, stored: frozenset[Node], target: Target) -> LoweredKernel:
+def _lower(group: FusionGroup, stored: frozenset[Node], target: Target) -> Lowered:
+    if group.is_on_host:
+        return lower_host_call(group, stored)
     return lower_call(group) if is_call(group) else lower_group(group, stored, target)
 
 
@@ -521,7 +538,7 @@ def _report_stages(kernel: CompiledKernel) -> None:
 
 def _assemble(
     fusion: FusionPlan,
-    lowered: Sequence[LoweredKernel],
+    lowered: Sequence[Lowered],
     compiled: Sequence[CompiledKernel],
     leaves: Sequence[Node],
     device: Device,
@@ -535,25 +552,28 @@ def _assemble(
     bases = [number[s.base] for s in storages if s]
     kept = list(dict.fromkeys(bases))
     last_use = _last_uses(lowered, number)
-    steps = []
-    for position, (group, low, kernel) in enumerate(
-        zip(fusion.groups, lowered, compiled, strict=True)
-    ):
+    kernels = iter(compiled)
+    steps: list[Step | HostStep] = []
+    for position, (group, low) in enumerate(zip(fusion.groups, lowered, strict=True)):
+        done = [n for n, last in last_use.items() if last == position and n >= len(leaves)]
+        frees = tuple(n for n in done if n not in kept)
+        if isinstance(low, LoweredHostCall):
+            steps.append(_host_step(low, number, frees))
+            continue
+        kernel = next(kernels)
         workspace = _make_workspace(low, device)
         template, arrays, scalars, counters = _fill_slots(low, number, leaf_number, workspace)
-        loaded = devices.load(kernel, device)
-        done = [n for n, last in last_use.items() if last == position and n >= len(leaves)]
         steps.append(
             Step(
                 kernel,
-                loaded,
+                devices.load(kernel, device),
                 low.grid,
                 _launch_work(low),
                 template,
                 arrays,
                 scalars,
                 tuple((number[node], node.nbytes) for node in group.stored),
-                tuple(n for n in done if n not in kept),
+                frees,
                 counters,
                 workspace,
             )
@@ -570,18 +590,27 @@ def _assemble(
     return Executable(device, tuple(steps), len(leaves) + len(stored), tuple(kept)), results
 
 
+def _host_step(low: LoweredHostCall, number: dict[Node, int], frees: tuple[int, ...]) -> HostStep:
+    first = low.results[0]
+    attrs = first.attrs
+    assert isinstance(attrs, CallAttrs)
+    call: HostCall = attrs.call
+    operands = tuple(
+        HostOperand(number[s.base], s.offset, node.dtype, node.shape, s.strides)
+        for s, node in zip(low.operands, first.inputs, strict=True)
+    )
+    run = partial(call.run, results=attrs.results)
+    results = tuple(number[node] for node in low.results)
+    return HostStep(call.name, run, operands, results, frees, str(first.line))
+
+
 def _launch_work(low: LoweredKernel) -> int:
     """Elements touched; 0 exactly if there is nothing to launch."""
     return max(low.work, 1) if low.grid[0] else 0
 
 
-def _last_uses(lowered: Sequence[LoweredKernel], number: dict[Node, int]) -> dict[int, int]:
-    return {
-        number[argument.base]: position
-        for position, low in enumerate(lowered)
-        for argument in low.arguments
-        if isinstance(argument, ArrayArgument)
-    }
+def _last_uses(lowered: Sequence[Lowered], number: dict[Node, int]) -> dict[int, int]:
+    return {number[base]: position for position, low in enumerate(lowered) for base in low.bases}
 
 
 def _make_workspace(low: LoweredKernel, device: Device) -> Buffer | None:

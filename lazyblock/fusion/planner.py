@@ -31,6 +31,7 @@ from lazyblock.shapes import Shape
 
 _MOST_ROUNDS = 4  # of finding values worth storing
 _WALKING = (Category.REDUCTION, Category.SCAN)  # of ops that walk whole rows
+_BARRIERS = {Op.CALL: Reason.CALL, Op.HOST: Reason.HOST}
 _SIBLINGS_TRIED = 4  # groups over the same shape that an independent root is offered to
 
 
@@ -45,9 +46,9 @@ class _OpenGroup:
     code_size: int = 0
 
     @property
-    def is_call(self) -> bool:
-        """Whether it is a user's kernel, which nothing joins."""
-        return any(node.op is Op.CALL for node in self.members)
+    def barrier(self) -> Reason | None:
+        """Why nothing joins it, if it is a call."""
+        return next((_BARRIERS[n.op] for n in self.members if n.op in _BARRIERS), None)
 
     def is_cut_otherwise(self, node: Node) -> bool:
         """Whether a scan of cut rows would meet another scan or reduction in the group."""
@@ -81,6 +82,8 @@ def _choose_roots(outputs: Sequence[Node], order: Sequence[Node]) -> set[Node]:
     """Nodes that are computed for their own sake."""
     roots = {node for node in order if CATEGORY[node.op] in _WALKING}
     for node in order:
+        if node.op is Op.HOST:
+            roots.add(node)
         if node.op is Op.CALL:
             roots.update(
                 (node, *(operand for operand in node.inputs if operand.op is not Op.INPUT))
@@ -88,7 +91,8 @@ def _choose_roots(outputs: Sequence[Node], order: Sequence[Node]) -> set[Node]:
     if not config.current.fuse:
         roots.update(node for node in order if CATEGORY[node.op] is Category.ELEMENTWISE)
     reshapes = [node for node in order if node.op is Op.RESHAPE]
-    for node in (*reshapes, *outputs):
+    for_host = [operand for node in order if node.op is Op.HOST for operand in node.inputs]
+    for node in (*reshapes, *for_host, *outputs):
         while (needed := needed_in_memory(node, roots)) is not None:
             roots.add(needed)
     _store_repeated(order, roots)
@@ -116,7 +120,7 @@ def _store_repeated(order: Sequence[Node], roots: set[Node]) -> None:
 
 def _reads_of(node: Node, places: set[IndexMap], shape: Shape) -> set[tuple[Node, IndexMap]]:
     """What computing `node` at `places` reads; a reduction reads all of its own space."""
-    if node.op in (Op.RESHAPE, Op.CALL):
+    if node.op is Op.RESHAPE or CATEGORY[node.op] is Category.CALL:
         return set()
     if CATEGORY[node.op] is Category.REDUCTION:
         return {(node.inputs[0], identity(len(shape)))}
@@ -153,7 +157,7 @@ def _cuts(order: Sequence[Node], roots: set[Node]) -> set[Node]:
         arrays[node] = frozenset() if node.op is Op.CONSTANT else frozenset((node,))
 
     for node in order:
-        if not node.inputs or node.op in (Op.RESHAPE, Op.CALL):
+        if not node.inputs or node.op is Op.RESHAPE or CATEGORY[node.op] is Category.CALL:
             store(node)
             continue
         operands = list(dict.fromkeys(node.inputs))
@@ -190,24 +194,24 @@ class _Search:
     def run(self) -> None:
         for node in self.order:
             if isinstance(node.attrs, CallAttrs):
-                self._place_call(node, node.attrs)
+                self._place_call(node, node.attrs.call)
             elif node in self.roots:
                 self._place(node)
 
-    def _place_call(self, node: Node, attrs: CallAttrs) -> None:
+    def _place_call(self, node: Node, call: object) -> None:
         """All results of a call, asked for or not, are one group, which nothing else joins."""
-        key = attrs.call, node.inputs
+        key = call, node.inputs
         if key in self.calls:
             return
         group = _OpenGroup(len(self.groups), own_space(node), reads=set(node.inputs))
         self.groups.append(group)
         self.calls[key] = group
-        for result in build.results_of_call(attrs, node.inputs):
+        for result in build.results_of_call(node):
             group.members[result] = identity(result.ndim)
             self.group_of[result] = group
         for operand in node.inputs:
             if self._source_group(operand):
-                self.verdicts.append(Verdict(operand, node, Reason.CALL))
+                self.verdicts.append(Verdict(operand, node, _BARRIERS[node.op]))
 
     def _place(self, node: Node) -> None:
         space = own_space(node)
@@ -253,8 +257,8 @@ class _Search:
         self, node: Node, own: IterationSpace, group: _OpenGroup, reads: set[Node]
     ) -> Reason:
         space = group.space
-        if group.is_call:
-            return Reason.CALL
+        if group.barrier:
+            return group.barrier
         if group.is_cut_otherwise(node):
             return Reason.AXES
         if own.reduced:
@@ -345,7 +349,7 @@ class _Search:
             FusionGroup(
                 group.space,
                 tuple(group.members),
-                tuple(node for node in group.members if node in needed or group.is_call),
+                tuple(node for node in group.members if node in needed or group.barrier),
                 group.members,
             )
             for group in self.groups

@@ -144,7 +144,7 @@ class ScanAttrs:
 
 @dataclass(frozen=True, slots=True)
 class CallAttrs:
-    """Result number `index` of a block kernel. call: which, and with what; opaque to the graph."""
+    """Result number `index` of a call (CALL, HOST). call: of what; opaque to the graph."""
 
     call: Any
     results: tuple[tuple[Shape, DType], ...]

@@ -30,9 +30,9 @@ from lazyblock.graph.attrs import (
 )
 from lazyblock.graph.index_map import IndexMap
 from lazyblock.graph.node import Node, make_input, make_node
-from lazyblock.graph.ops import Op, ReduceKind
+from lazyblock.graph.ops import CATEGORY, Category, Op, ReduceKind
 from lazyblock.shapes import Shape, Strides, broadcast_shapes, contiguous_strides
-from lazyblock.source import user_line
+from lazyblock.source import SourceLine, user_line
 
 _OWN_FRAMES = 2  # user_line and a constructor
 
@@ -70,13 +70,33 @@ def cast(node: Node, dtype: DType) -> Node:
 def call(call: Any, operands: Sequence[Node], results: Sequence[tuple[Shape, DType]]) -> list[Node]:
     """The results of a block kernel, whose operands lie in memory in C order."""
     inputs = tuple(operand if _is_in_memory(operand) else copy(operand) for operand in operands)
-    return results_of_call(CallAttrs(call, tuple(results), 0), inputs)
+    return _results(Op.CALL, inputs, call, tuple(results))
 
 
-def results_of_call(attrs: CallAttrs, inputs: tuple[Node, ...]) -> list[Node]:
-    """All results of the call that `attrs` has one of."""
-    numbers = range(len(attrs.results))
-    return [make_node(Op.CALL, inputs, CallAttrs(attrs.call, attrs.results, n)) for n in numbers]
+def host_call(
+    call: Any, operands: Sequence[Node], results: Sequence[tuple[Shape, DType]]
+) -> list[Node]:
+    """The results of a NumPy function that runs on the host."""
+    return _results(Op.HOST, tuple(operands), call, tuple(results))
+
+
+def results_of_call(node: Node) -> list[Node]:
+    """All results of the call that `node` is one of."""
+    attrs = node.attrs
+    assert isinstance(attrs, CallAttrs)
+    return _results(node.op, node.inputs, attrs.call, attrs.results, node.line)
+
+
+def _results(
+    op: Op,
+    inputs: tuple[Node, ...],
+    call: Any,
+    results: tuple[tuple[Shape, DType], ...],
+    line: SourceLine | None = None,
+) -> list[Node]:
+    line = line or user_line(_OWN_FRAMES)
+    numbers = range(len(results))
+    return [make_node(op, inputs, CallAttrs(call, results, n), line) for n in numbers]
 
 
 def _is_in_memory(node: Node) -> bool:
@@ -84,7 +104,7 @@ def _is_in_memory(node: Node) -> bool:
     attrs = node.attrs
     if isinstance(attrs, InputAttrs):
         return attrs.offset == 0 and attrs.strides == contiguous_strides(attrs.shape)
-    return node.op is Op.CALL
+    return CATEGORY[node.op] is Category.CALL
 
 
 def copy(node: Node) -> Node:

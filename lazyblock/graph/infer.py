@@ -115,5 +115,5 @@ _RULES: dict[Op, Callable[[tuple[Node, ...], Any], Inferred]] = {
     Op.RESHAPE: _reshape,
     Op.REDUCE: _reduce,
     Op.SCAN: _scan,
-    Op.CALL: _input,
+    **dict.fromkeys((Op.CALL, Op.HOST), _input),
 }

@@ -127,7 +127,7 @@ _RULES: dict[Op, Callable[..., Any]] = {
     Op.CAST: _cast,
     Op.REDUCE: _reduce,
     Op.SCAN: _scan,
-    Op.CALL: _call,
+    **dict.fromkeys((Op.CALL, Op.HOST), _call),
     Op.WHERE: lambda node, condition, a, b: np.where(condition, a, b),
 }
 

@@ -46,6 +46,7 @@ class Op(enum.Enum):
     REDUCE = "reduce"
     SCAN = "scan"  # result[i] combines an optional start and elements 0 ... i along an axis
     CALL = "call"  # a result of a user's block kernel
+    HOST = "host"  # a result of a NumPy function that runs on the host
     # elementwise arithmetic
     ADD = "add"
     SUBTRACT = "subtract"
@@ -175,7 +176,7 @@ CATEGORY: dict[Op, Category] = {
     **dict.fromkeys((Op.VIEW, Op.RESHAPE), Category.VIEW),
     Op.REDUCE: Category.REDUCTION,
     Op.SCAN: Category.SCAN,
-    Op.CALL: Category.CALL,
+    **dict.fromkeys((Op.CALL, Op.HOST), Category.CALL),
     **dict.fromkeys(ELEMENTWISE, Category.ELEMENTWISE),
 }
 
