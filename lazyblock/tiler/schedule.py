@@ -144,9 +144,9 @@ def _schedule_map(
     if len(ranked) > 1:
         outer = ranked[-2]
         if _contiguity(outer, dimensions, accesses):  # a transpose: square tiles serve both sides
-            blocks[inner] = min(blocks[inner], 64 if not target.is_gpu else 32)
+            blocks[inner] = min(blocks[inner], 64)
             if target.is_gpu:
-                num_warps, tile = 2 * num_warps, 2 * tile
+                num_warps, tile = 4 * num_warps, 8 * tile
         elif target.is_gpu and _is_stencil(outer, dimensions, accesses):
             blocks[inner] = min(blocks[inner], _STENCIL_COLUMNS)
             num_warps, tile = _STENCIL_WARPS, _STENCIL_ROWS * _STENCIL_COLUMNS
