@@ -94,13 +94,13 @@ def meet(x_ptr, count_ptr, BLOCK: tl.constexpr):
 
 
 def test_instances_that_wait_for_each_other_run_at_once():
-    x, count = lb.zeros(64 * 32, device="cuda"), lb.zeros(1, "int32", device="cuda")
+    x, count = lb.zeros(64 * 32, device="cuda"), lb.zeros(1, dtype="int32", device="cuda")
     meet[(64,)](x, count, BLOCK=32, launch_cooperative_grid=True)
     np.testing.assert_array_equal(x.numpy(), 1)
 
 
 def test_more_instances_than_run_at_once_are_refused():
-    x, count = lb.zeros(32, device="cuda"), lb.zeros(1, "int32", device="cuda")
+    x, count = lb.zeros(32, device="cuda"), lb.zeros(1, dtype="int32", device="cuda")
     with pytest.raises(lb.errors.LazyBlockError, match="meet"):
         meet[(1_000_000,)](x, count, BLOCK=32, launch_cooperative_grid=True)
     np.testing.assert_array_equal(x.numpy(), 0)
