@@ -38,7 +38,6 @@ class GroupValues(Tile):
     stored: frozenset[Node]
     accesses: dict[Read, Access]
     memo: Memo
-    is_active: Value | None = None  # whether the program has a tile to store; None if all have
 
     def _is_boundary(self, node: Node) -> bool:
         return node in self.own or node in self.stored or node.op is Op.RESHAPE
@@ -136,12 +135,9 @@ class GroupValues(Tile):
         return self.b.cast(value, from_numpy(node.dtype))
 
     def _store(self, nodes: Iterable[Node]) -> None:
-        b = self.b
         for node in nodes:
             access = self._output_access(node)
             pointer, mask = self._address(access, True)
-            if self.is_active is not None:
-                mask = self._and(mask, b.broadcast_to(self.is_active, pointer.shape))
             value = self.memo[node, self.group.maps[node]]
             if len(pointer.shape) < len(
                 value.shape
