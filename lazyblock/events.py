@@ -38,6 +38,14 @@ class KernelLaunch:
 
 
 @dataclass(frozen=True)
+class HostCall:
+    """A NumPy function ran on the host, on arrays of a device."""
+
+    function: str
+    device: str
+
+
+@dataclass(frozen=True)
 class Evaluation:
     """Arrays were evaluated: why, where in the user's code, and with how many kernels."""
 
@@ -55,7 +63,7 @@ class Specialisation:
     reason: str
 
 
-Event = StageDone | CacheLookup | KernelLaunch | Evaluation | Specialisation
+Event = StageDone | CacheLookup | KernelLaunch | HostCall | Evaluation | Specialisation
 Listener = Callable[[Event], None]
 
 listeners: list[Listener] = []  # for `if listeners:` where a call is too much

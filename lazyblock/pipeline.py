@@ -29,6 +29,7 @@ from lazyblock.backend import cache, devices
 from lazyblock.backend.block_kernel import BlockKernel
 from lazyblock.backend.compile import compile_program, toolchain_version
 from lazyblock.backend.executable import ArraySlot, Executable, ScalarSlot, Step
+from lazyblock.backend.host_step import HostOperand, HostStep
 from lazyblock.backend.kernel import CompiledKernel
 from lazyblock.backend.runtime.device import Buffer, Device, pack_pointer, pack_scalar
 from lazyblock.dtypes import DType
@@ -38,12 +39,20 @@ from lazyblock.fusion.planner import plan_fusion
 from lazyblock.fusion.printer import explain_plan, print_plan
 from lazyblock.fusion.storage import find_storage
 from lazyblock.graph import build
-from lazyblock.graph.attrs import InputAttrs, Layout, Placeholder
+from lazyblock.graph.attrs import CallAttrs, InputAttrs, Layout, Placeholder
 from lazyblock.graph.fingerprint import fingerprint
+from lazyblock.graph.host_call import HostCall
 from lazyblock.graph.node import Node, make_input
 from lazyblock.graph.ops import Op
 from lazyblock.graph.passes import GRAPH_PASSES
 from lazyblock.graph.passes.drop_copies import drop_copies
+from lazyblock.graph.passes.place_contractions import place_contractions
+from lazyblock.graph.passes.split_complex import (
+    complex_of,
+    join_layout,
+    split_complex,
+    split_input,
+)
 from lazyblock.graph.passes.split_reductions import split_reductions
 from lazyblock.graph.passes.split_scans import split_scans
 from lazyblock.graph.printer import print_graph
@@ -58,13 +67,19 @@ from lazyblock.target import Target
 from lazyblock.tiler import types as block_types
 from lazyblock.tiler.call import ArrayNumber
 from lazyblock.tiler.ir import Program, walk
-from lazyblock.tiler.lower.call import is_call, lower_call
+from lazyblock.tiler.lower.call import is_call, lower_call, lower_host_call
+from lazyblock.tiler.lower.contraction import (
+    MATRIX_DTYPES,
+    is_contraction,
+    lower_contraction,
+)
 from lazyblock.tiler.lower.group import lower_group
 from lazyblock.tiler.lower.tail import join_tails
 from lazyblock.tiler.lowered import (
     ArrayArgument,
     ConstantArgument,
     LaunchNumberArgument,
+    LoweredHostCall,
     LoweredKernel,
     SizeArgument,
     WorkspaceArgument,
@@ -86,6 +101,7 @@ from lazyblock.tiler.verify import verify_program
 NDArray = npt.NDArray[Any]
 GraphPass = Callable[[Sequence[Node]], list[Node]]
 BlockPass = Callable[[Program], Program]
+Lowered = LoweredKernel | LoweredHostCall
 
 # Before the cache key is taken: what is printed, keyed and shown.
 TIDY_PASSES: tuple[BlockPass, ...] = (fold_constants, eliminate_common, eliminate_dead)
@@ -135,7 +151,7 @@ class _Plan:
     """All that is known about an expression on one device."""
 
     fusion: FusionPlan
-    lowered: tuple[LoweredKernel, ...]
+    lowered: tuple[Lowered, ...]
     executable: Executable
     results: tuple[_Result, ...]
     leaves: tuple[Op, ...]  # INPUT or CONSTANT
@@ -170,23 +186,30 @@ class _Plan:
 
     def with_kernel(self, number: int, kernel: KernelFile) -> _Plan:
         """The plan with one kernel replaced. Raises: ReplacementError, CompileError."""
-        if not 0 <= number < len(self.lowered):
-            raise ReplacementError(f"There is no kernel {number} among {len(self.lowered)}.")
-        steps, lowered = list(self.executable.steps), list(self.lowered)
-        like = lowered[number].program
-        built = kernel.build(like.parameters, like.noalias)
+        places = self.launches
+        if not 0 <= number < len(places):
+            raise ReplacementError(f"There is no kernel {number} among {len(places)}.")
+        place, old, step = places[number]
+        built = kernel.build(old.program.parameters, old.program.noalias)
         block = load_block_program(built, self.executable.device)
-        found = replace_kernel(lowered[number], steps[number], block, kernel.grid)
-        lowered[number], steps[number] = found
+        steps, lowered = list(self.executable.steps), list(self.lowered)
+        lowered[place], steps[place] = replace_kernel(old, step, block, kernel.grid)
         executable = replace(self.executable, steps=tuple(steps))
         return replace(self, lowered=tuple(lowered), executable=executable)
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        return tuple(
-            describe_kernel(low, step)
-            for low, step in zip(self.lowered, self.executable.steps, strict=True)
-        )
+        return tuple(describe_kernel(low, step) for _, low, step in self.launches)
+
+    @property
+    def launches(self) -> list[tuple[int, LoweredKernel, Step]]:
+        """The steps that are launches, each with its place."""
+        pairs = enumerate(zip(self.lowered, self.executable.steps, strict=True))
+        return [
+            (place, low, step)
+            for place, (low, step) in pairs
+            if isinstance(low, LoweredKernel) and isinstance(step, Step)
+        ]
 
 
 # --- host data ---
@@ -195,6 +218,11 @@ class _Plan:
 def default_device() -> str:
     """Name of the device new arrays go to."""
     return devices.default_device().name
+
+
+def device_names() -> tuple[str, ...]:
+    """Names of the devices of this machine."""
+    return devices.names()
 
 
 def device_of(node: Node) -> str:
@@ -275,7 +303,7 @@ def evaluate(outputs: Sequence[Node], reason: str) -> list[Node]:
     plan = _find_plan(key, pending, leaves, device)
     results = plan.run(leaves)
     if events.is_observed():
-        count = len(plan.lowered)
+        count = len(plan.launches)
         events.emit(events.Evaluation(reason, str(user_line()), count))
     if len(pending) == len(outputs):
         return results
@@ -403,46 +431,70 @@ def _find_plan(
 
 def _make_plan(outputs: Sequence[Node], leaves: Sequence[Node], device: Device) -> _Plan:
     placeholders = [_without_data(leaf) for leaf in leaves]  # a plan keeps no arrays alive
-    outputs = replace_nodes(outputs, dict(zip(leaves, placeholders, strict=True)))
+    outputs = replace_nodes(
+        outputs, dict(zip(leaves, map(_as_leaf, leaves, placeholders), strict=True))
+    )
     fusion, lowered, compiled = compile_for(outputs, device.target)
     _report(outputs, fusion, compiled)
-    executable, results = _assemble(fusion, lowered, compiled, placeholders, device)
+    executable, results = _assemble(outputs, fusion, lowered, compiled, placeholders, device)
     return _Plan(fusion, lowered, executable, results, tuple(leaf.op for leaf in leaves))
 
 
 def compile_for(
     outputs: Sequence[Node], target: Target
-) -> tuple[FusionPlan, tuple[LoweredKernel, ...], tuple[CompiledKernel, ...]]:
-    """Plan, lower and compile for a target that need not be on this machine."""
+) -> tuple[FusionPlan, tuple[Lowered, ...], tuple[CompiledKernel, ...]]:
+    """Plan, lower and compile for a target that need not be on this machine.
+
+    Gives what stands for every group, and the kernels among them, compiled.
+    """
     fusion = plan_fusion(_simplify(outputs, target))
     stored = frozenset(node for group in fusion.groups for node in group.stored)
-    kernels = [(group, _lower(group, stored, target)) for group in fusion.groups]
+    steps = [(group, _lower(group, stored, target)) for group in fusion.groups]
     if target.is_gpu:
-        kernels = join_tails(kernels, target.warp_size)
-    fusion = replace(fusion, groups=tuple(group for group, _ in kernels))
-    lowered = tuple(_tidy(low) for _, low in kernels)
-    return fusion, lowered, tuple(_compile(low.program, target) for low in lowered)
+        steps = join_tails(steps, target.warp_size)
+    fusion = replace(fusion, groups=tuple(group for group, _ in steps))
+    lowered = tuple(_tidy(low) if isinstance(low, LoweredKernel) else low for _, low in steps)
+    kernels = (low for low in lowered if isinstance(low, LoweredKernel))
+    return fusion, lowered, tuple(_compile(low.program, target) for low in kernels)
 
 
-def _lower(group: FusionGroup, stored: frozenset[Node], target: Target) -> LoweredKernel:
+def _lower(group: FusionGroup, stored: frozenset[Node], target: Target) -> Lowered:
+    if group.is_on_host:
+        return lower_host_call(group, stored)
+    if is_contraction(group):
+        return lower_contraction(group, stored)
     return lower_call(group) if is_call(group) else lower_group(group, stored, target)
 
 
 def _without_data(leaf: Node) -> Node:
     if not isinstance(leaf.attrs, InputAttrs):
         return leaf
-    return make_input(InputAttrs(Placeholder(), leaf.attrs.layout), leaf.line)
+    placeholder = make_input(InputAttrs(Placeholder(), leaf.attrs.layout), leaf.line)
+    return split_input(placeholder) if dtypes.is_complex(leaf.dtype) else placeholder
+
+
+def _as_leaf(leaf: Node, placeholder: Node) -> Node:
+    return complex_of(placeholder) if dtypes.is_complex(leaf.dtype) else placeholder
 
 
 def _simplify(outputs: Sequence[Node], target: Target) -> list[Node]:
     nodes = list(outputs)
     programs = target.num_units * _PROGRAMS_PER_UNIT[target.kind]
+    place = partial(place_contractions, in_kernels=MATRIX_DTYPES, on_host=not target.is_gpu)
     splits = (
         partial(split_scans, num_programs=programs, may_wait=target.is_gpu),
         partial(split_reductions, num_programs=programs),
     )
-    # fold_views again: cut axes are views; copies last: what they keep in memory stays as it is
-    passes: tuple[GraphPass, ...] = (*GRAPH_PASSES, *splits, *GRAPH_PASSES, drop_copies)
+    # complex numbers first: no other pass knows them; fold_views again: cut axes are views; copies
+    # last: what they keep in memory stays as it is
+    passes: tuple[GraphPass, ...] = (
+        split_complex,
+        place,
+        *GRAPH_PASSES,
+        *splits,
+        *GRAPH_PASSES,
+        drop_copies,
+    )
     for run in passes:
         nodes = run(nodes)
         if config.current.verify:
@@ -521,8 +573,9 @@ def _report_stages(kernel: CompiledKernel) -> None:
 
 
 def _assemble(
+    outputs: Sequence[Node],
     fusion: FusionPlan,
-    lowered: Sequence[LoweredKernel],
+    lowered: Sequence[Lowered],
     compiled: Sequence[CompiledKernel],
     leaves: Sequence[Node],
     device: Device,
@@ -536,25 +589,28 @@ def _assemble(
     bases = [number[s.base] for s in storages if s]
     kept = list(dict.fromkeys(bases))
     last_use = _last_uses(lowered, number)
-    steps = []
-    for position, (group, low, kernel) in enumerate(
-        zip(fusion.groups, lowered, compiled, strict=True)
-    ):
+    kernels = iter(compiled)
+    steps: list[Step | HostStep] = []
+    for position, (group, low) in enumerate(zip(fusion.groups, lowered, strict=True)):
+        done = [n for n, last in last_use.items() if last == position and n >= len(leaves)]
+        frees = tuple(n for n in done if n not in kept)
+        if isinstance(low, LoweredHostCall):
+            steps.append(_host_step(low, number, frees))
+            continue
+        kernel = next(kernels)
         workspace = _make_workspace(low, device)
         template, arrays, scalars, counters = _fill_slots(low, number, leaf_number, workspace)
-        loaded = devices.load(kernel, device)
-        done = [n for n, last in last_use.items() if last == position and n >= len(leaves)]
         steps.append(
             Step(
                 kernel,
-                loaded,
+                devices.load(kernel, device),
                 low.grid,
                 _launch_work(low),
                 template,
                 arrays,
                 scalars,
                 tuple((number[node], node.nbytes) for node in group.stored),
-                tuple(n for n in done if n not in kept),
+                frees,
                 counters,
                 workspace,
             )
@@ -562,13 +618,33 @@ def _assemble(
     results = tuple(
         _Result(
             kept.index(number[s.base]),
-            Layout(node.shape, node.dtype, s.strides, s.offset),
+            _layout_as(output, Layout(node.shape, node.dtype, s.strides, s.offset)),
             node.line,
         )
-        for node, s in zip(fusion.outputs, storages, strict=True)
+        for output, node, s in zip(outputs, fusion.outputs, storages, strict=True)
         if s
     )
     return Executable(device, tuple(steps), len(leaves) + len(stored), tuple(kept)), results
+
+
+def _layout_as(output: Node, layout: Layout) -> Layout:
+    """The layout of what was asked for, given that of the array planned for it."""
+    is_complex = dtypes.is_complex(output.dtype)
+    return join_layout(layout, output.dtype) if is_complex else layout
+
+
+def _host_step(low: LoweredHostCall, number: dict[Node, int], frees: tuple[int, ...]) -> HostStep:
+    first = low.results[0]
+    attrs = first.attrs
+    assert isinstance(attrs, CallAttrs)
+    call: HostCall = attrs.call
+    operands = tuple(
+        HostOperand(number[s.base], s.offset, node.dtype, node.shape, s.strides)
+        for s, node in zip(low.operands, first.inputs, strict=True)
+    )
+    run = partial(call.run, results=attrs.results)
+    results = tuple(number[node] for node in low.results)
+    return HostStep(call.name, run, operands, results, frees, str(first.line))
 
 
 def _launch_work(low: LoweredKernel) -> int:
@@ -576,13 +652,8 @@ def _launch_work(low: LoweredKernel) -> int:
     return max(low.work, 1) if low.grid[0] else 0
 
 
-def _last_uses(lowered: Sequence[LoweredKernel], number: dict[Node, int]) -> dict[int, int]:
-    return {
-        number[argument.base]: position
-        for position, low in enumerate(lowered)
-        for argument in low.arguments
-        if isinstance(argument, ArrayArgument)
-    }
+def _last_uses(lowered: Sequence[Lowered], number: dict[Node, int]) -> dict[int, int]:
+    return {number[base]: position for position, low in enumerate(lowered) for base in low.bases}
 
 
 def _make_workspace(low: LoweredKernel, device: Device) -> Buffer | None:

@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from lazyblock.backend.host_step import HostStep
 from lazyblock.backend.kernel import CompiledKernel
 from lazyblock.backend.runtime.device import Buffer, Device, Grid, LoadedKernel
-from lazyblock.events import KernelLaunch, emit, listeners
+from lazyblock.events import HostCall, KernelLaunch, emit, listeners
 
 _FILE = os.path.join(os.path.dirname(__file__), "<plan>")  # ours, to who looks for the user's line
 
@@ -62,7 +63,7 @@ class Executable:
     """Steps on one device. results: array numbers the caller gets, in order."""
 
     device: Device
-    steps: tuple[Step, ...]
+    steps: tuple[Step | HostStep, ...]
     num_arrays: int
     results: tuple[int, ...]
 
@@ -83,11 +84,7 @@ class Executable:
         lines = [f"def run({parameter}):"]
         lines += [f"a{number} = {text}" for number, text in enumerate(leaves)]
         for number, step in enumerate(self.steps):
-            lines += [f"a{array} = allocate{array}()" for array, _ in step.allocates]
-            if step.work:
-                lines += [f"n{number} = next(numbers{number})"] if step.counters else []
-                slots = ", ".join(_slots(step, f"n{number}"))
-                lines.append(f"launch{number}(pack{number}({slots}))")
+            lines += _call(step, number) if isinstance(step, HostStep) else _launch(step, number)
             lines += [f"a{array} = None" for array in step.frees]
         lines.append("if listeners: tell()")
         results = make_results([f"a{number}" for number in self.results])
@@ -99,6 +96,9 @@ class Executable:
     def _names(self) -> dict[str, Any]:
         names: dict[str, Any] = {}
         for number, step in enumerate(self.steps):
+            if isinstance(step, HostStep):
+                names[f"call{number}"] = step.bind(self.device)
+                continue
             for array, nbytes in step.allocates:
                 names[f"allocate{array}"] = self.device.allocator(nbytes)
             if step.counters:
@@ -110,8 +110,27 @@ class Executable:
 
     def _tell(self) -> None:
         for step in self.steps:
-            if step.work:
+            if isinstance(step, HostStep):
+                emit(HostCall(step.name, str(self.device)))
+            elif step.work:
                 emit(KernelLaunch(step.kernel.name, step.grid, str(self.device)))
+
+
+def _launch(step: Step, number: int) -> list[str]:
+    """Lines that allocate for a kernel and launch it."""
+    lines = [f"a{array} = allocate{array}()" for array, _ in step.allocates]
+    if step.work:
+        lines += [f"n{number} = next(numbers{number})"] if step.counters else []
+        slots = ", ".join(_slots(step, f"n{number}"))
+        lines.append(f"launch{number}(pack{number}({slots}))")
+    return lines
+
+
+def _call(step: HostStep, number: int) -> list[str]:
+    """The line that calls a host function."""
+    results = ", ".join(f"a{array}" for array in step.results)
+    operands = ", ".join(f"a{operand.array}" for operand in step.operands)
+    return [f"[{results}] = call{number}({operands})"]
 
 
 def _slots(step: Step, launch_number: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""The planner's result: fusion groups, each one kernel, in launch order. Frozen data.
+"""The planner's result: fusion groups, each one kernel or host call, in order. Frozen data.
 
 A group walks an *iteration space*: a shape some of whose axes are reduced. Its *roots* are the
 nodes it computes for their own sake; every other elementwise node below them is computed on the
@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from lazyblock.graph.index_map import IndexMap
 from lazyblock.graph.node import Node
+from lazyblock.graph.ops import Op
 from lazyblock.shapes import Shape
 
 
@@ -33,7 +34,9 @@ class Reason(enum.Enum):
     RESHAPE = "needs its operand in memory, in C order"
     ORDER = "the group runs before an operand is ready"
     SIZE = "the kernel would grow too large"
+    CONTRACT = "is a product of matrices, which has a kernel of its own"
     CALL = "is the result of a kernel called as it is"
+    HOST = "NumPy computes it on the host"
     UNRELATED = "shares no operand with the group"
     DISABLED = "fusion is switched off"
 
@@ -70,12 +73,17 @@ class IterationSpace:
 
 @dataclass(frozen=True)
 class FusionGroup:
-    """One kernel. maps: where each root lives, from space index to root index."""
+    """One kernel, or host call. maps: where each root lives, from space index to root index."""
 
     space: IterationSpace
     roots: tuple[Node, ...]
     stored: tuple[Node, ...]
     maps: dict[Node, IndexMap] = field(hash=False)
+
+    @property
+    def is_on_host(self) -> bool:
+        """Whether it is no kernel: a NumPy function that runs on the host."""
+        return self.roots[0].op is Op.HOST
 
 
 @dataclass(frozen=True)

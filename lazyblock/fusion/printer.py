@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from lazyblock.fusion.plan import FusionPlan, Verdict
+from lazyblock.fusion.plan import FusionGroup, FusionPlan, Verdict
+from lazyblock.graph.attrs import CallAttrs
 from lazyblock.graph.node import Node
 
 
 def print_plan(plan: FusionPlan) -> str:
     """One block of lines per group, in launch order."""
     lines = []
-    for number, group in enumerate(plan.groups):
-        space = f"{list(group.space.shape)}"
-        if group.space.reduced:
-            space += f" reducing axes {list(group.space.reduced)}"
-        lines.append(f"kernel {number}: {group.space.form.value} over {space}")
+    numbers = itertools.count()
+    for group in plan.groups:
+        lines.append(_title_of_host_call(group) if group.is_on_host else _title(group, numbers))
         for root in group.roots:
             kept = "stored" if root in group.stored else "in registers"
             lines.append(f"  {_describe(root)} ({kept})")
@@ -35,6 +35,19 @@ def explain_plan(plan: FusionPlan, kernels: Sequence[tuple[str, Mapping[str, Any
             f" ({intensity:.2f} flops/byte)"
         )
     return print_plan(plan) + "\n".join(lines) + "\n"
+
+
+def _title(group: FusionGroup, numbers: Iterator[int]) -> str:
+    space = f"{list(group.space.shape)}"
+    if group.space.reduced:
+        space += f" reducing axes {list(group.space.reduced)}"
+    return f"kernel {next(numbers)}: {group.space.form.value} over {space}"
+
+
+def _title_of_host_call(group: FusionGroup) -> str:
+    attrs = group.roots[0].attrs
+    assert isinstance(attrs, CallAttrs)
+    return f"no kernel: {attrs.call!r} runs NumPy on the host"
 
 
 def _describe(node: Node) -> str:

@@ -5,7 +5,7 @@ Operands broadcast here (a VIEW where needed); dtypes must be equal already, sav
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from lazyblock.graph.attrs import (
     CallAttrs,
     CastAttrs,
     ConstantAttrs,
+    ContractAttrs,
     InputAttrs,
     IotaAttrs,
     Layout,
@@ -30,9 +31,9 @@ from lazyblock.graph.attrs import (
 )
 from lazyblock.graph.index_map import IndexMap
 from lazyblock.graph.node import Node, make_input, make_node
-from lazyblock.graph.ops import Op, ReduceKind
+from lazyblock.graph.ops import CATEGORY, Category, Op, ReduceKind
 from lazyblock.shapes import Shape, Strides, broadcast_shapes, contiguous_strides
-from lazyblock.source import user_line
+from lazyblock.source import SourceLine, user_line
 
 _OWN_FRAMES = 2  # user_line and a constructor
 
@@ -48,13 +49,23 @@ def input_array(
 
 def constant(value: Any, dtype: DType) -> Node:
     """One number, shape (). A plan is made for any value of it."""
+    if dtypes.is_complex(dtype):
+        return _of_parts(constant, value, dtype)
     return make_node(Op.CONSTANT, (), ConstantAttrs(np.asarray(value, dtype).tobytes(), dtype))
 
 
 def fixed(value: Any, dtype: DType) -> Node:
     """A number that the plan may rely on: all constants that passes make are of this kind."""
+    if dtypes.is_complex(dtype):
+        return _of_parts(fixed, value, dtype)
     attrs = ConstantAttrs(np.asarray(value, dtype).tobytes(), dtype, is_fixed=True)
     return make_node(Op.CONSTANT, (), attrs)
+
+
+def _of_parts(make: Callable[[Any, DType], Node], value: Any, dtype: DType) -> Node:
+    """A complex number as the numbers it consists of."""
+    number, part = np.asarray(value, dtype), dtypes.part_dtype(dtype)
+    return elementwise(Op.COMPLEX, make(number.real, part), make(number.imag, part))
 
 
 def iota(size: int, dtype: DType) -> Node:
@@ -70,13 +81,33 @@ def cast(node: Node, dtype: DType) -> Node:
 def call(call: Any, operands: Sequence[Node], results: Sequence[tuple[Shape, DType]]) -> list[Node]:
     """The results of a block kernel, whose operands lie in memory in C order."""
     inputs = tuple(operand if _is_in_memory(operand) else copy(operand) for operand in operands)
-    return results_of_call(CallAttrs(call, tuple(results), 0), inputs)
+    return _results(Op.CALL, inputs, call, tuple(results))
 
 
-def results_of_call(attrs: CallAttrs, inputs: tuple[Node, ...]) -> list[Node]:
-    """All results of the call that `attrs` has one of."""
-    numbers = range(len(attrs.results))
-    return [make_node(Op.CALL, inputs, CallAttrs(attrs.call, attrs.results, n)) for n in numbers]
+def host_call(
+    call: Any, operands: Sequence[Node], results: Sequence[tuple[Shape, DType]]
+) -> list[Node]:
+    """The results of a NumPy function that runs on the host."""
+    return _results(Op.HOST, tuple(operands), call, tuple(results))
+
+
+def results_of_call(node: Node) -> list[Node]:
+    """All results of the call that `node` is one of."""
+    attrs = node.attrs
+    assert isinstance(attrs, CallAttrs)
+    return _results(node.op, node.inputs, attrs.call, attrs.results, node.line)
+
+
+def _results(
+    op: Op,
+    inputs: tuple[Node, ...],
+    call: Any,
+    results: tuple[tuple[Shape, DType], ...],
+    line: SourceLine | None = None,
+) -> list[Node]:
+    line = line or user_line(_OWN_FRAMES)
+    numbers = range(len(results))
+    return [make_node(op, inputs, CallAttrs(call, results, n), line) for n in numbers]
 
 
 def _is_in_memory(node: Node) -> bool:
@@ -84,7 +115,7 @@ def _is_in_memory(node: Node) -> bool:
     attrs = node.attrs
     if isinstance(attrs, InputAttrs):
         return attrs.offset == 0 and attrs.strides == contiguous_strides(attrs.shape)
-    return node.op is Op.CALL
+    return CATEGORY[node.op] is Category.CALL
 
 
 def copy(node: Node) -> Node:
@@ -204,6 +235,11 @@ def reduce(kind: ReduceKind, operand: Node, axes: tuple[int, ...]) -> Node:
 def reduce_keepdims(kind: ReduceKind, operand: Node, axes: tuple[int, ...]) -> Node:
     """As `reduce`, the axes staying with extent 1."""
     return expand_dims(reduce(kind, operand, axes), axes)
+
+
+def contract(a: Node, b: Node, dtype: DType) -> Node:
+    """a @ b for stacks of matrices (B, M, K) and (B, K, N) of one dtype, rounded once."""
+    return make_node(Op.CONTRACT, (a, b), ContractAttrs(dtype))
 
 
 def scan(

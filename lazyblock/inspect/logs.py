@@ -28,6 +28,8 @@ def _describe(event: events.Event) -> tuple[str, str]:
             return {"graph": "graph", "plan": "fusion"}.get(stage, ""), f"{kernel}\n{text}"
         case events.KernelLaunch(kernel, grid, device):
             return "kernels", f"launched '{kernel}' with grid {grid} on {device}"
+        case events.HostCall(function, device):
+            return "kernels", f"ran '{function}' on the host for {device}"
         case events.Specialisation(kernel, arguments, reason):
             return "kernels", f"compiling '{kernel}' for {arguments}: {reason}"
         case events.CacheLookup(kernel, found):

@@ -6,8 +6,10 @@ sizes; those are arguments.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from lazyblock.fusion.storage import Strided
 from lazyblock.graph.node import Node
 from lazyblock.tiler.ir import Program
 from lazyblock.tiler.types import ScalarType
@@ -67,3 +69,21 @@ class LoweredKernel:
     work: int
     nbytes: int
     flops: int
+
+    @property
+    def bases(self) -> Iterable[Node]:
+        """The arrays in memory that it reads or writes."""
+        return (a.base for a in self.arguments if isinstance(a, ArrayArgument))
+
+
+@dataclass(frozen=True)
+class LoweredHostCall:
+    """A call that gives `results` between launches. operands: how each input of them lies."""
+
+    operands: tuple[Strided, ...]
+    results: tuple[Node, ...]
+
+    @property
+    def bases(self) -> Iterable[Node]:
+        """The arrays in memory that it reads or writes."""
+        return (*(operand.base for operand in self.operands), *self.results)

@@ -16,24 +16,36 @@ from lazyblock.graph.node import Node
 from lazyblock.tiler import ops
 from lazyblock.tiler.builder import Builder
 from lazyblock.tiler.ir import Parameter, Program, Value, clone_op, walk
-from lazyblock.tiler.lowered import Argument, ArrayArgument, LoweredKernel, WorkspaceArgument
+from lazyblock.tiler.lowered import (
+    Argument,
+    ArrayArgument,
+    LoweredHostCall,
+    LoweredKernel,
+    WorkspaceArgument,
+)
 from lazyblock.tiler.types import PointerType, int32, int64
 
 _MOST_WORK = 32  # elements of a tail per thread of the kernel whose warps it runs on
 _TICKET_BYTES = 8
 
 Kernel = tuple[FusionGroup, LoweredKernel]
+Step = tuple[FusionGroup, LoweredKernel | LoweredHostCall]
 
 
-def join_tails(kernels: Iterable[Kernel], warp_size: int) -> list[Kernel]:
-    """The kernels, in launch order, with tails joined to the kernels before them."""
-    chains: list[list[Kernel]] = []
-    for group, kernel in kernels:
-        if chains and _is_tail([low for _, low in chains[-1]], kernel, warp_size):
-            chains[-1].append((group, kernel))
+def join_tails(steps: Iterable[Step], warp_size: int) -> list[Step]:
+    """The steps, in order, with tails joined to the kernels before them."""
+    joined: list[Step] = []
+    chain: list[Kernel] = []
+    for group, low in steps:
+        if isinstance(low, LoweredHostCall):
+            joined += [*_join_chain(chain), (group, low)]
+            chain = []
+        elif chain and _is_tail([kernel for _, kernel in chain], low, warp_size):
+            chain.append((group, low))
         else:
-            chains.append([(group, kernel)])
-    return [_join_chain(chain) if len(chain) > 1 else chain[0] for chain in chains]
+            joined += _join_chain(chain)
+            chain = [(group, low)]
+    return [*joined, *_join_chain(chain)]
 
 
 def _is_tail(chain: Sequence[LoweredKernel], last: LoweredKernel, warp_size: int) -> bool:
@@ -64,12 +76,15 @@ def _arrays(kernel: LoweredKernel) -> list[ArrayArgument]:
     return [a for a in kernel.arguments if isinstance(a, ArrayArgument)]
 
 
-def _join_chain(chain: Sequence[Kernel]) -> Kernel:
+def _join_chain(chain: Sequence[Kernel]) -> Sequence[Kernel]:
+    """The one kernel that does what a chain does."""
+    if len(chain) < 2:
+        return chain
     groups, kernels = zip(*chain, strict=True)
     roots = tuple(root for group in groups for root in group.roots)
     stored = tuple(node for group in groups for node in group.stored)
     maps = {node: map for group in groups for node, map in group.maps.items()}
-    return FusionGroup(groups[0].space, roots, stored, maps), _join(kernels)
+    return [(FusionGroup(groups[0].space, roots, stored, maps), _join(kernels))]
 
 
 def _join(kernels: Sequence[LoweredKernel]) -> LoweredKernel:

@@ -1,0 +1,195 @@
+"""NumPy's methods of arrays that record: casts, bytes, rounding, and those of the namespace.
+
+`x.take(...)` is `np.take(x, ...)`, and so for all names of `_FORWARDED`; methods that sort change
+the array in place.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lazyblock import dtypes
+from lazyblock.errors import DTypeError, ValueRangeError
+from lazyblock.graph import build, index_map
+from lazyblock.lazy_imports import lazy_import
+from lazyblock.shapes import as_shape, size_of, strided_view
+from lazyblock.tracer.attributes import Attributes
+from lazyblock.tracer.fold_methods import Folds
+from lazyblock.tracer.functions import FUNCTIONS
+from lazyblock.tracer.layout import check_order
+from lazyblock.tracer.operands import convert, is_out_of_range
+from lazyblock.tracer.protocols import namespace
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+numpy_calls = lazy_import("lazyblock.tracer.numpy_calls")
+host_calls = lazy_import("lazyblock.tracer.host_calls")
+
+NDArray = npt.NDArray[Any]
+
+
+def _forwarded(function: Callable[..., Any]) -> Any:
+    """A method that NumPy has as a function of the array and the same arguments."""
+
+    @functools.wraps(function)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return numpy_calls.call(function, (self, *args), kwargs)
+
+    return method
+
+
+def _in_place(function: Callable[..., Any]) -> Any:
+    """A method that changes the array to what a function of NumPy's gives."""
+
+    @functools.wraps(function)
+    def method(self: Any, *args: Any, **kwargs: Any) -> None:
+        self[...] = numpy_calls.call(function, (self, *args), kwargs)
+
+    return method
+
+
+class Methods(Attributes, Folds):
+    """Methods that record or give views."""
+
+    __slots__ = ()
+
+    argpartition = _forwarded(np.argpartition)
+    argsort = _forwarded(np.argsort)
+    choose = _forwarded(np.choose)
+    diagonal = _forwarded(np.diagonal)
+    dot = _forwarded(np.dot)
+    nonzero = _forwarded(np.nonzero)
+    put = _forwarded(np.put)
+    repeat = _forwarded(np.repeat)
+    searchsorted = _forwarded(np.searchsorted)
+    take = _forwarded(np.take)
+    trace = _forwarded(np.trace)
+    partition = _in_place(np.partition)
+    sort = _in_place(np.sort)
+
+    def compress(self, condition: Any, axis: int | None = None, out: Any = None) -> Any:
+        """The slices along `axis` where `condition` holds."""
+        return numpy_calls.call(np.compress, (condition, self, axis, out), {})
+
+    # elements as they are
+
+    def to_device(self, device: str, /, *, stream: Any = None) -> Self:
+        """The same values on another device. stream: None, there is one of each device only."""
+        if stream is not None:
+            raise ValueRangeError("The stream argument to to_device() is not supported")
+        moved: Self = namespace().asarray(self, device=device)
+        return moved
+
+    def copy(self, order: str | None = "C") -> Self:
+        """The same values, not seen by later writes."""
+        check_order(order)
+        return self._with(self.node)
+
+    def astype(
+        self,
+        dtype: Any,
+        order: str | None = "K",
+        casting: Any = "unsafe",
+        subok: bool = True,
+        copy: bool = True,
+    ) -> Self:
+        """Convert the elements, as NumPy casts them."""
+        target = dtypes.as_dtype(dtype)
+        if casting != "unsafe" and not np.can_cast(self.dtype, target, casting):
+            raise DTypeError(
+                f"Cannot cast array data from {self.dtype!r} to {target!r} according to the rule "
+                f"'{casting}'"
+            )
+        if not copy and target == self.dtype:
+            return self
+        return self._with(convert(self.node, target))
+
+    def view(self, dtype: Any = None, type: Any = None) -> Self:
+        """Another handle on the elements; with `dtype`, a copy of their bits that is read-only."""
+        if dtype is None or dtype == self.dtype:
+            return self.__class__(self._cell, self._view)
+        target = dtypes.as_dtype(dtype)
+        steps = tuple(stride // self.itemsize for stride in self.strides)
+        model = strided_view(np.empty(1, self.dtype), self.shape, steps).view(target)
+        spec = [(model.shape, target)]
+        (bits,) = host_calls.host_call(_view_on_host, [self], spec, dtype=target)
+        bits.setflags(write=False)
+        return bits  # type: ignore[no-any-return]
+
+    def byteswap(self, inplace: bool = False) -> Self:
+        """The elements with their bytes in opposite order."""
+        spec = [(self.shape, self.dtype)]
+        array: Any = self
+        (swapped,) = host_calls.host_call(_byteswap_on_host, [self], spec)
+        if inplace:
+            array[...] = swapped
+            return self
+        return swapped  # type: ignore[no-any-return]
+
+    def fill(self, value: Any) -> None:
+        """Give every element one value."""
+        array: Any = self
+        array[...] = value
+
+    def resize(self, *new_shape: Any, refcheck: bool = True) -> None:
+        """Change the shape in place, with zeros where there were no elements."""
+        if self._view is not None:
+            raise ValueRangeError("cannot resize this array: it does not own its data")
+        asked = new_shape[0] if len(new_shape) == 1 else new_shape
+        shape = as_shape(asked, "resize")
+        size = size_of(shape)
+        flat = build.reshape(self.node, (self.size,))
+        kept = min(size, self.size)
+        node = build.view(flat, index_map.slices([0], [1]), (kept,))
+        node = build.pad(node, 0, 0, size - kept, 0)
+        self._rebase(build.reshape(node, shape))
+
+    # rounding
+
+    def clip(self, min: Any = None, max: Any = None, out: Any = None, **settings: Any) -> Self:
+        """Move elements into min..max; None leaves a side open.
+
+        Python ints beyond an integer dtype leave a side open too, as in NumPy.
+        """
+        low = None if is_out_of_range(min, self.dtype) and min < 0 else min
+        high = None if is_out_of_range(max, self.dtype) and max > 0 else max
+        if low is None and high is None:
+            result = self.copy()
+        elif low is None or high is None:
+            name, bound = ("minimum", high) if low is None else ("maximum", low)
+            result = self._record(FUNCTIONS[name], self, bound)
+        else:
+            result = self._record(FUNCTIONS["clip"], self, low, high)
+        if settings.get("dtype") is not None:
+            result = result.astype(settings["dtype"], casting="same_kind")
+        return self._store(result, out, "clip")
+
+    def round(self, decimals: int = 0, out: Any = None) -> Self:
+        """Nearest value with so many decimals, halves to even."""
+        result = self._rounded(decimals)
+        return self._store(result, out, "round")
+
+    def _rounded(self, decimals: int) -> Self:
+        is_integer = not dtypes.is_floating(self.dtype) and self.dtype.kind != "c"
+        if is_integer and decimals >= 0:
+            return self.copy()
+        if decimals == 0:
+            return self._record(FUNCTIONS["rint"], self)
+        first, second = ("multiply", "divide") if decimals > 0 else ("divide", "multiply")
+        scaled = self._record(FUNCTIONS[first], self, 10.0 ** abs(decimals))
+        whole = self._record(FUNCTIONS["rint"], scaled)
+        return self._record(FUNCTIONS[second], whole, 10.0 ** abs(decimals)).astype(self.dtype)
+
+
+def _view_on_host(x: NDArray, *, dtype: Any) -> NDArray:
+    return x.view(dtype)
+
+
+def _byteswap_on_host(x: NDArray) -> NDArray:
+    return x.byteswap()
