@@ -19,6 +19,7 @@ from lazyblock.graph.host_call import make_host_call
 from lazyblock.graph.node import Node, make_node
 from lazyblock.graph.ops import Op
 from lazyblock.shapes import broadcast_shapes
+from lazyblock.tracer.complex_powers import complex_power
 from lazyblock.tracer.operands import (
     Kind,
     Operand,
@@ -175,6 +176,7 @@ def _divide_shortcut(operands: tuple[Any, ...], loop: tuple[DType, ...]) -> Node
 def _power_shortcut(operands: tuple[Any, ...], loop: tuple[DType, ...]) -> Node | None:
     """NumPy's fast paths for scalar exponents."""
     base, exponent = operands
+    is_weak = not isinstance(exponent, Node)
     if isinstance(exponent, Node) and exponent.op is Op.CONSTANT:
         exponent = build.constant_value(exponent).item()
     if not isinstance(base, Node) or isinstance(exponent, Node):
@@ -182,10 +184,10 @@ def _power_shortcut(operands: tuple[Any, ...], loop: tuple[DType, ...]) -> Node 
     if dtypes.is_signed(loop[0]) and exponent < 0:
         raise ValueRangeError("Integers to negative integer powers are not allowed.")
     x = build.cast(base, loop[0])
-    table = _FLOAT_POWERS if dtypes.is_inexact(loop[0]) else _INTEGER_POWERS
-    fast = table.get(exponent)
-    if fast is None and dtypes.is_complex(loop[0]):
-        return _small_power(x, exponent)
+    if dtypes.is_complex(loop[0]):
+        return complex_power(x, exponent, is_weak)
+    is_float = dtypes.is_floating(loop[0])
+    fast = _FLOAT_POWERS.get(exponent) if is_float else _INTEGER_POWERS.get(exponent)
     return fast(x) if fast else None
 
 
@@ -210,31 +212,6 @@ _FLOAT_POWERS: dict[float, Lowering] = {
     -1: lambda x: build.elementwise(Op.RECIPROCAL, x),
     0.5: lambda x: build.elementwise(Op.SQRT, x),
 }
-
-
-def _small_power(x: Node, exponent: complex) -> Node | None:
-    """A complex number to a small integer: by squaring, in NumPy's order; None for others."""
-    if exponent != (steps := _as_small_int(exponent)):
-        return None
-    if steps == 3:
-        return build.elementwise(Op.MULTIPLY, x, _square(x))
-    result, square, rest = _scalar(1, x), x, abs(steps)
-    while rest:
-        if rest & 1:
-            result = build.elementwise(Op.MULTIPLY, result, square)
-        rest >>= 1
-        square = _square(square) if rest else square
-    if steps > 0:
-        return result
-    is_zero = build.elementwise(Op.EQUAL, x, _scalar(0, x))
-    inverse = build.elementwise(Op.DIVIDE, _scalar(1, x), result)
-    return build.where(is_zero, _scalar(complex(np.nan, np.nan), x), inverse)
-
-
-def _as_small_int(value: complex) -> int:
-    """The integer below 100 in size that `value` is; 0 for others."""
-    real = complex(value).real
-    return int(real) if abs(real) < 100 else 0
 
 
 # Compositions
