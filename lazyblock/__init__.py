@@ -23,9 +23,11 @@ from lazyblock.tracer import (
     creation,
     elementwise,
     evaluation,
+    linear_algebra,
     manipulation,
     reductions,
     scans,
+    subscripts,
 )
 from lazyblock.tracer.array import Array
 from lazyblock.tracer.calls import *
@@ -33,9 +35,11 @@ from lazyblock.tracer.compiled import compile
 from lazyblock.tracer.creation import *
 from lazyblock.tracer.elementwise import *
 from lazyblock.tracer.evaluation import *
+from lazyblock.tracer.linear_algebra import *
 from lazyblock.tracer.manipulation import *
 from lazyblock.tracer.reductions import *
 from lazyblock.tracer.scans import *
+from lazyblock.tracer.subscripts import *
 from lazyblock.version import __version__
 
 start_listeners()
@@ -69,8 +73,10 @@ __all__ += constants.__all__
 __all__ += dtypes.__all__
 __all__ += calls.__all__
 __all__ += creation.__all__
+__all__ += subscripts.__all__
 __all__ += elementwise.__all__
 __all__ += evaluation.__all__
+__all__ += linear_algebra.__all__
 __all__ += manipulation.__all__
 __all__ += reductions.__all__
 __all__ += scans.__all__
