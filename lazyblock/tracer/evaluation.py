@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from lazyblock.tracer.array import Array
+    from lazyblock.tracer.handle import Handle
 
 _forbidden: ContextVar[str] = ContextVar("lazyblock_evaluation_forbidden", default="")
 
@@ -43,15 +43,15 @@ def forbid_eval(where: str = "inside 'lb.forbid_eval()'") -> Iterator[None]:
         _forbidden.reset(token)
 
 
-def eval(*arrays: Array) -> None:
+def eval(*arrays: Handle) -> None:
     """Evaluate several arrays in one plan."""
     evaluate(arrays, "eval")
 
 
-def evaluate(arrays: Sequence[Array], reason: str) -> None:
+def evaluate(arrays: Sequence[Handle], reason: str) -> None:
     """Run what `arrays` wait for, in one plan."""
     # all before any result is written: handles of one cell see each other's writes
-    pending: list[tuple[Array, Node]] = []
+    pending: list[tuple[Handle, Node]] = []
     nodes: list[Node] = []
     for array in arrays:
         base = array._cell.node
@@ -76,7 +76,7 @@ def check_allowed(reason: str) -> None:
         raise EvaluationForbiddenError(f"'{reason}' at {user_line()} evaluates {where}.")
 
 
-def _node_to_evaluate(array: Array) -> Node:
+def _node_to_evaluate(array: Handle) -> Node:
     if _count_references(array) > _REFERENCES_OF_ONE_HANDLE:
         return array._cell.node
     return array.node

@@ -1,0 +1,112 @@
+"""`Handle`: a cell and a view of it (None = all of it), the state behind every `Array`.
+
+Reading applies the view to the cell's node of that moment. What an `Array` can do is written in
+mixins on this base, one per file: operators, methods, conversions, protocols.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy.typing as npt
+
+from lazyblock.dtypes import DType
+from lazyblock.errors import DTypeError
+from lazyblock.graph.index_map import IndexMap
+from lazyblock.graph.node import Node
+from lazyblock.shapes import Shape, size_of
+from lazyblock.tracer.cells import Cell
+from lazyblock.tracer.evaluation import evaluate
+from lazyblock.tracer.memory import find_base, find_memory
+from lazyblock.tracer.stages import pipeline
+from lazyblock.tracer.views import View, whole
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+NDArray = npt.NDArray[Any]
+
+
+class Handle:
+    """A handle on a base array, with a view of it."""
+
+    __slots__ = ("__weakref__", "_cell", "_view")
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
+
+    def __init__(self, cell: Cell, view: View | None = None) -> None:
+        self._cell = cell
+        self._view = view
+
+    # what it is
+
+    @property
+    def node(self) -> Node:
+        """The expression of its elements as they are now."""
+        node = self._cell.node
+        return node if self._view is None else self._view.read(node)
+
+    @property
+    def shape(self) -> Shape:
+        return self._cell.node.shape if self._view is None else self._view.shape
+
+    @property
+    def dtype(self) -> DType:
+        return self._cell.node.dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return size_of(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.itemsize
+
+    @property
+    def device(self) -> str:
+        """The device's name: "cpu", "cuda:0"..."""
+        return self._cell.device or pipeline.default_device()
+
+    def see(self, map: IndexMap, shape: Shape) -> Self:
+        """A view of this array: element i is element map(i)."""
+        view = (self._view or whole(self._cell.node.shape)).then(map, shape)
+        return type(self)(self._cell, None if self._shows_all(view) else view)
+
+    def _shows_all(self, view: View) -> bool:
+        return view.is_whole and view.shape == self._cell.node.shape
+
+    # inside
+
+    _record: Callable[..., Self]  # of elementwise functions: `array.record`
+
+    def _with(self, node: Node) -> Self:
+        return type(self)(Cell(node, self._cell.device))
+
+    def _rebase(self, node: Node) -> None:
+        """Become the whole of a base of its own."""
+        self._cell, self._view = Cell(node, self._cell.device), None
+
+    def stored(self, reason: str) -> Node:
+        """Evaluate and give the elements as an INPUT node."""
+        evaluate([self], reason)
+        base, view = self._cell.node, self._view
+        node = base if view is None else view.of_input(base)
+        return pipeline.evaluate([self.node], reason)[0] if node is None else node
+
+    __lazyblock_memory__, __lazyblock_base__ = find_memory, find_base  # for kernels
+
+    def _values(self, reason: str) -> NDArray:
+        return pipeline.to_numpy(self.stored(reason))
+
+    def _scalar(self, reason: str) -> Any:
+        if self.ndim:
+            raise DTypeError("only 0-dimensional arrays can be converted to Python scalars")
+        return self._values(reason).item()

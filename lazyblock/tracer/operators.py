@@ -1,0 +1,95 @@
+"""Python's operators on arrays: each records the elementwise function NumPy calls for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from lazyblock.tracer.cells import Cell
+from lazyblock.tracer.functions import FUNCTIONS
+from lazyblock.tracer.handle import Handle
+
+Unary = Callable[[Any], Any]
+Binary = Callable[[Any, Any], Any]
+
+
+def _operator(name: str) -> Binary:
+    function = FUNCTIONS[name]
+
+    def operator(self: Any, other: Any) -> Any:
+        if type(other) is type(self) and self._view is None and other._view is None:  # for speed
+            left, right = self._cell, other._cell
+            if left.device is right.device:
+                return type(self)(Cell(function.of_two(left.node, right.node), left.device))
+        return self._record(function, self, other)
+
+    return operator
+
+
+def _reflected(name: str) -> Binary:
+    function = FUNCTIONS[name]
+
+    def operator(self: Any, other: Any) -> Any:
+        return self._record(function, other, self)
+
+    return operator
+
+
+def _in_place(name: str) -> Binary:
+    function = FUNCTIONS[name]
+
+    def operator(self: Any, other: Any) -> Any:
+        result = self._record(function, self, other)
+        return result if result is NotImplemented else self.update(result, name)
+
+    return operator
+
+
+def _unary(name: str) -> Unary:
+    function = FUNCTIONS[name]
+
+    def operator(self: Any) -> Any:
+        return self._record(function, self)
+
+    return operator
+
+
+class Operators(Handle):
+    """Arithmetic, comparison and bit operators, their reflected and in-place forms."""
+
+    __slots__ = ()
+
+    __add__, __radd__, __iadd__ = _operator("add"), _reflected("add"), _in_place("add")
+    __sub__, __rsub__ = _operator("subtract"), _reflected("subtract")
+    __isub__ = _in_place("subtract")
+    __mul__, __rmul__ = _operator("multiply"), _reflected("multiply")
+    __imul__ = _in_place("multiply")
+    __truediv__, __rtruediv__ = _operator("divide"), _reflected("divide")
+    __itruediv__ = _in_place("divide")
+    __floordiv__, __rfloordiv__ = _operator("floor_divide"), _reflected("floor_divide")
+    __ifloordiv__ = _in_place("floor_divide")
+    __mod__, __rmod__ = _operator("remainder"), _reflected("remainder")
+    __imod__ = _in_place("remainder")
+    __pow__, __rpow__, __ipow__ = _operator("power"), _reflected("power"), _in_place("power")
+    __and__, __rand__ = _operator("bitwise_and"), _reflected("bitwise_and")
+    __iand__ = _in_place("bitwise_and")
+    __or__, __ror__ = _operator("bitwise_or"), _reflected("bitwise_or")
+    __ior__ = _in_place("bitwise_or")
+    __xor__, __rxor__ = _operator("bitwise_xor"), _reflected("bitwise_xor")
+    __ixor__ = _in_place("bitwise_xor")
+    __lshift__, __rlshift__ = _operator("left_shift"), _reflected("left_shift")
+    __ilshift__ = _in_place("left_shift")
+    __rshift__, __rrshift__ = _operator("right_shift"), _reflected("right_shift")
+    __irshift__ = _in_place("right_shift")
+    __eq__ = _operator("equal")
+    __ne__ = _operator("not_equal")
+    __lt__, __le__ = _operator("less"), _operator("less_equal")
+    __gt__, __ge__ = _operator("greater"), _operator("greater_equal")
+    __neg__, __pos__ = _unary("negative"), _unary("positive")
+    __abs__, __invert__ = _unary("absolute"), _unary("invert")
+
+    def __divmod__(self, other: Any) -> tuple[Any, Any]:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> tuple[Any, Any]:
+        return other // self, other % self
