@@ -4,7 +4,19 @@ Public names only; each chapter of the array namespace lists its own in `__all__
 `docs/` tells about them.
 """
 
-from lazyblock import config, constants, dtypes, errors, events, language, runtime, testing, tools
+from lazyblock import (
+    config,
+    constants,
+    dtypes,
+    errors,
+    events,
+    fft,
+    language,
+    linalg,
+    runtime,
+    testing,
+    tools,
+)
 from lazyblock.constants import *
 from lazyblock.dtypes import *
 from lazyblock.dtypes import bool_ as bool
@@ -59,9 +71,11 @@ __all__ = [
     "dump",
     "errors",
     "events",
+    "fft",
     "heuristics",
     "jit",
     "language",
+    "linalg",
     "load_kernel",
     "next_power_of_2",
     "runtime",

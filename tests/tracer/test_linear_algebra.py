@@ -195,6 +195,23 @@ def test_out_is_written():
         lb.dot(x, x.T, out=np.zeros((3, 3), np.float32))
 
 
+def test_the_operator():
+    a, b = values(np.float32, 20, 30), values(np.float32, 30, 20)
+    check(lambda xp, a, b: a @ b, [a, b], 30)
+    x = lb.asarray(a)
+    for result in (a.T @ x, x.T @ a, np.matmul(a.T, x)):
+        np.testing.assert_allclose(result.numpy(), a.T @ a, rtol=1e-4, atol=1e-4)
+    y, seen = lb.asarray(b @ a), lb.asarray(b @ a)
+    alias = y
+    y @= seen
+    assert y is alias
+    np.testing.assert_allclose(y.numpy(), (b @ a) @ (b @ a), rtol=1e-3, atol=1e-3)
+    with pytest.raises(TypeError, match="unsupported operand"):
+        x @ None
+    with pytest.raises(ValueError, match="does not have enough dimensions"):
+        x @ 2
+
+
 ONES = [np.ones(shape) for shape in [(2, 3), (2, 4), (3,), (4,), (2, 2, 3), ()]]
 
 
