@@ -32,6 +32,7 @@ from lazyblock.runtime import set_allocator
 from lazyblock.shapes import cdiv, next_power_of_2
 from lazyblock.tracer import (
     calls,
+    complex_numbers,
     creation,
     elementwise,
     evaluation,
@@ -44,6 +45,7 @@ from lazyblock.tracer import (
 from lazyblock.tracer.array import Array
 from lazyblock.tracer.calls import *
 from lazyblock.tracer.compiled import compile
+from lazyblock.tracer.complex_numbers import *
 from lazyblock.tracer.creation import *
 from lazyblock.tracer.elementwise import *
 from lazyblock.tracer.evaluation import *
@@ -86,6 +88,7 @@ __all__ = [
 __all__ += constants.__all__
 __all__ += dtypes.__all__
 __all__ += calls.__all__
+__all__ += complex_numbers.__all__
 __all__ += creation.__all__
 __all__ += subscripts.__all__
 __all__ += elementwise.__all__

@@ -101,7 +101,15 @@ def _scan(node: Node, operand: NDArray, *start: NDArray) -> NDArray:
 
 def _cast(node: Node, operand: NDArray) -> NDArray:
     assert isinstance(node.attrs, CastAttrs)
-    return operand.astype(node.attrs.dtype)
+    dtype = node.attrs.dtype
+    drops_part = operand.dtype.kind == "c" and dtype.kind not in "bc"
+    return (operand.real if drops_part else operand).astype(dtype)
+
+
+def _complex(node: Node, real: NDArray, imag: NDArray) -> NDArray:
+    result = np.empty(node.shape, node.dtype)
+    result.real, result.imag = real, imag
+    return result
 
 
 def _iota(node: Node) -> NDArray:
@@ -126,6 +134,7 @@ _RULES: dict[Op, Callable[..., Any]] = {
     Op.VIEW: _view,
     Op.RESHAPE: _reshape,
     Op.CAST: _cast,
+    Op.COMPLEX: _complex,
     Op.REDUCE: _reduce,
     Op.SCAN: _scan,
     Op.CONTRACT: lambda node, a, b: multiply_matrices(a, b, dtype=node.dtype),

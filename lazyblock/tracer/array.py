@@ -19,11 +19,12 @@ from lazyblock.graph import build
 from lazyblock.graph.node import Node
 from lazyblock.shapes import broadcast_shapes
 from lazyblock.tracer.cells import Cell, UnwrittenCell
+from lazyblock.tracer.complex_parts import ComplexParts
 from lazyblock.tracer.conversions import Conversions
 from lazyblock.tracer.functions import Function
 from lazyblock.tracer.indexing import basic_index
 from lazyblock.tracer.methods import Methods
-from lazyblock.tracer.operands import Operand, as_node, can_cast_same_kind
+from lazyblock.tracer.operands import Operand, as_node, can_cast_same_kind, convert
 from lazyblock.tracer.operators import Operators
 from lazyblock.tracer.protocols import NumPyProtocols, namespace
 from lazyblock.tracer.stages import pipeline
@@ -54,7 +55,7 @@ def operand_of(value: Any, device: str | None) -> Operand | None:
     kind = type(value)
     if kind is Array:
         return value.node  # type: ignore[no-any-return]
-    if kind is float or kind is int or kind is bool:
+    if kind is float or kind is int or kind is bool or kind is complex:
         return value  # type: ignore[no-any-return]
     if isinstance(value, np.generic):
         return as_constant(value)
@@ -62,9 +63,7 @@ def operand_of(value: Any, device: str | None) -> Operand | None:
         return from_host(np.asarray(value), device)
     if isinstance(value, (int, float)):
         return float(value) if isinstance(value, float) else int(value)
-    if isinstance(value, complex):
-        dtypes.as_dtype(np.complex128)
-    return None
+    return complex(value) if isinstance(value, complex) else None
 
 
 def as_constant(value: np.generic) -> Node:
@@ -119,7 +118,7 @@ def common_device(*values: Any) -> str | None:
     return devices.pop() if devices else None
 
 
-class Array(Operators, Methods, Conversions, NumPyProtocols):
+class Array(Operators, Methods, ComplexParts, Conversions, NumPyProtocols):
     """A lazy array. Make one with `lb.asarray` or a creation function."""
 
     __slots__ = ()
@@ -184,7 +183,7 @@ class Array(Operators, Methods, Conversions, NumPyProtocols):
             raise DTypeError(f"Cannot assign a {type(value).__name__} to elements.")
         if isinstance(value, Array):
             common_device(self, value)
-        node = as_node(operand, self.dtype)
+        node = as_node(operand, operand.dtype if isinstance(operand, Node) else self.dtype)
         extra = node.ndim - self.ndim
         if extra > 0 and set(node.shape[:extra]) == {1}:
             node = build.squeeze(node, range(extra))
@@ -197,7 +196,7 @@ class Array(Operators, Methods, Conversions, NumPyProtocols):
         self._write(node)
 
     def _write(self, node: Node) -> None:
-        node = build.cast(node, self.dtype)
+        node = convert(node, self.dtype)
         if self._view is not None:
             if self.size == 0:
                 return

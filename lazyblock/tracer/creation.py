@@ -115,7 +115,7 @@ def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: str | None =
     if values.ndim:
         return full(new_shape, asarray(values, device=device), dtype=dtype)
     target = dtypes.as_dtype(values.dtype if dtype is None else dtype)
-    number = fill_value if isinstance(fill_value, (bool, int, float)) else values
+    number = fill_value if isinstance(fill_value, (bool, int, float, complex)) else values
     return _created(build.broadcast_to(build.constant(number, target), new_shape), device)
 
 
@@ -270,6 +270,6 @@ def to_array(value: Any) -> Array:
     """
     if isinstance(value, Array):
         return value
-    if isinstance(value, (bool, int, float, np.generic, np.ndarray, list, tuple)):
+    if isinstance(value, (bool, int, float, complex, np.generic, np.ndarray, list, tuple)):
         return asarray(value)
     raise DTypeError(f"Expected an array, not a {type(value).__name__}.")

@@ -42,6 +42,8 @@ __all__ = [
     "cbrt",
     "ceil",
     "clip",
+    "conj",
+    "conjugate",
     "copysign",
     "cos",
     "cosh",
@@ -163,6 +165,7 @@ atan = arctan = _unary("arctan")
 atanh = arctanh = _unary("arctanh")
 cbrt = _unary("cbrt")
 ceil = _unary("ceil")
+conj = conjugate = _unary("conjugate")
 cos = _unary("cos")
 cosh = _unary("cosh")
 deg2rad = _unary("deg2rad")

@@ -24,8 +24,6 @@ __all__ = [
     "copy",
     "expand_dims",
     "flip",
-    "iscomplexobj",
-    "isrealobj",
     "matrix_transpose",
     "moveaxis",
     "ndim",
@@ -161,16 +159,6 @@ def size(x: Any, /, axis: int | None = None) -> int:
     """Number of elements, or the extent of one axis."""
     extents = shape(x)
     return int(np.prod(extents, dtype=np.int64)) if axis is None else extents[axis]
-
-
-def iscomplexobj(x: Any, /) -> bool:
-    """No: there are no complex arrays."""
-    return False
-
-
-def isrealobj(x: Any, /) -> bool:
-    """Yes: there are no complex arrays."""
-    return True
 
 
 def result_type(*operands: Any) -> DType:

@@ -15,7 +15,7 @@ from lazyblock.tracer import folds
 from lazyblock.tracer.folds import Axis
 from lazyblock.tracer.functions import FUNCTIONS
 from lazyblock.tracer.handle import Handle
-from lazyblock.tracer.operands import is_out_of_range
+from lazyblock.tracer.operands import convert, is_out_of_range
 from lazyblock.tracer.views import whole
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class Methods(Handle):
         target = dtypes.as_dtype(dtype)
         if not copy and target == self.dtype:
             return self
-        return self._with(build.cast(self.node, target))
+        return self._with(convert(self.node, target))
 
     def sum(self, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Self:
         return self._with(folds.total(ReduceKind.SUM, self.node, axis, dtype, keepdims))
@@ -177,7 +177,7 @@ class Methods(Handle):
         if decimals:
             raise UnsupportedError("'round' to decimals is not offered yet.")
         return (
-            self._record(FUNCTIONS["rint"], self) if dtypes.is_floating(self.dtype) else self.copy()
+            self._record(FUNCTIONS["rint"], self) if dtypes.is_inexact(self.dtype) else self.copy()
         )
 
 

@@ -31,6 +31,7 @@ _SAME_NAME = """
     cumsum cumprod cumulative_sum cumulative_prod
     reshape transpose swapaxes moveaxis expand_dims squeeze broadcast_to broadcast_arrays ravel flip
     zeros_like ones_like full_like empty_like ndim shape size iscomplexobj isrealobj
+    real imag angle iscomplex isreal
     result_type can_cast copy astype
 """
 _FUNCTION_NAMES: dict[Any, str] = {
@@ -55,7 +56,7 @@ _ACCUMULATIONS: dict[np.ufunc, ReduceKind] = {
     np.logical_or: ReduceKind.ANY,
     np.logical_and: ReduceKind.ALL,
 }
-_KNOWN_OPERANDS = (np.ndarray, np.generic, bool, int, float, list, tuple)
+_KNOWN_OPERANDS = (np.ndarray, np.generic, bool, int, float, complex, list, tuple)
 
 
 def namespace() -> ModuleType:
