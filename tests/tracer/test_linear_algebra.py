@@ -16,7 +16,8 @@ from tests.helpers.arrays import assert_same_error, interpret_array
 
 DEVICES = ["cpu", "emulated:sm_90a"]
 FLOATS = [np.float16, ml_dtypes.bfloat16, np.float32, np.float64]
-DTYPES = [np.bool_, np.int8, np.uint8, np.int16, np.uint32, np.int64, np.uint64, *FLOATS]
+COMPLEX = [np.complex64, np.complex128]
+DTYPES = [np.bool_, np.int8, np.uint8, np.int16, np.uint32, np.int64, np.uint64, *FLOATS, *COMPLEX]
 
 
 def values(dtype, *shape, seed=0):
@@ -27,7 +28,10 @@ def values(dtype, *shape, seed=0):
         return rng.integers(info.min, info.max, shape, dtype, endpoint=True)
     if np.dtype(dtype).kind == "b":
         return rng.random(shape) < 0.3
-    return rng.standard_normal(shape).astype(dtype)
+    numbers = rng.standard_normal(shape)
+    if np.dtype(dtype).kind == "c":
+        numbers = numbers + 1j * rng.standard_normal(shape)
+    return numbers.astype(dtype)
 
 
 def assert_product(result, expected, wide, magnitude, length):
@@ -46,12 +50,13 @@ def assert_product(result, expected, wide, magnitude, length):
         eps = float(ml_dtypes.finfo(dtype).eps)
         summed = min(eps, float(np.finfo(np.float32).eps))
         bound = (eps / 2 + summed * (length + 2)) * magnitude + float(ml_dtypes.finfo(dtype).tiny)
-        assert np.all(np.abs(got.astype(np.float64) - wide) <= bound)
+        assert np.all(np.abs(got.astype(wide.dtype) - wide) <= bound)
 
 
 def check(function, arrays, length, device="cpu"):
     lazy = [lb.asarray(array, device=device) for array in arrays]
-    doubles = [array.astype(np.float64) for array in arrays]
+    is_complex = any(array.dtype.kind == "c" for array in arrays)
+    doubles = [array.astype(np.complex128 if is_complex else np.float64) for array in arrays]
     half = next((a.dtype for a in arrays if a.dtype == ml_dtypes.bfloat16), None)
     plain = [a.astype(np.float32) if half else a for a in arrays]
     expected = np.asarray(function(np, *plain))
@@ -130,10 +135,11 @@ def test_bool_products_are_any_of_all():
     check(lambda xp, a, b: xp.matmul(a, b), [a, b], 256)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64])
 @pytest.mark.parametrize("axis", [-1, -2])
-def test_vecdot(axis):
+def test_vecdot(axis, dtype):
     shapes = ((3, 4, 5), (4, 5)) if axis == -1 else ((3, 5, 4), (5, 4))
-    arrays = values(np.float32, *shapes[0]), values(np.float32, *shapes[1])
+    arrays = values(dtype, *shapes[0]), values(dtype, *shapes[1], seed=1)
     check(lambda xp, a, b: xp.vecdot(a, b, axis=axis), arrays, 5)
 
 
@@ -168,7 +174,7 @@ def test_dot(left, right, dtype):
 
 
 @pytest.mark.parametrize("name", ["inner", "outer", "kron", "vdot"])
-@pytest.mark.parametrize("dtype", [np.bool_, np.float32])
+@pytest.mark.parametrize("dtype", [np.bool_, np.float32, np.complex64])
 @pytest.mark.parametrize(
     ("left", "right"), [((3, 4), (3, 4)), ((4,), (4,)), ((2, 6, 2), (6, 2, 2)), ((), ())]
 )
@@ -297,7 +303,7 @@ def operands_of(subscripts, dtype):
     ],
 )
 def test_einsum(subscripts):
-    for dtype in (np.int8, np.float16):
+    for dtype in (np.int8, np.float16, np.complex64):
         check(lambda xp, *a: xp.einsum(subscripts, *a), operands_of(subscripts, dtype), 200)
 
 
