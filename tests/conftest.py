@@ -29,6 +29,10 @@ def pytest_addoption(parser):
         action="store_true",
         help="write the golden files from what the tests see instead of comparing",
     )
+    parser.addoption(
+        "--device",
+        help="device on which the kernels of tests/language run too, as 'emulated:sm_90a'",
+    )
 
 
 @pytest.fixture

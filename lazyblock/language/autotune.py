@@ -1,6 +1,6 @@
 """`@lb.autotune`: arguments of a kernel chosen by measuring.
 
-A configuration is chosen per key: the values of the named arguments and the dtypes of all arrays.
+A configuration is chosen per key: the values of the named arguments, dtypes and devices of arrays.
 Times are kept on disk per configuration, so that a later process, or a longer list of
 configurations, measures only what is new. Arrays that a kernel writes into are replaced by copies
 while it is measured, so that tuning leaves no trace in them.
@@ -182,8 +182,9 @@ class Autotuner(Wrapper):
     def _key(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
         named = self.by_name(args, kwargs)
         values = [named[name] for name in self.keys if name in named]
-        dtypes = [str(value.dtype) for value in named.values() if hasattr(value, "dtype")]
-        return (*values, *dtypes)
+        arrays = [value for value in named.values() if hasattr(value, "dtype")]
+        kinds = [(str(array.dtype), str(getattr(array, "device", ""))) for array in arrays]
+        return (*values, *kinds)
 
     # --- tuning ----------------------------------------------------------------------------------
 
@@ -382,8 +383,8 @@ def autotune(
 ) -> Callable[[Any], Any]:
     """Launch a kernel with the fastest of `configs`, measured once per key.
 
-    Parameters: key, names of arguments for whose values (with the dtypes of all arrays) it is
-    measured anew; prune_configs_by, {"early_config_prune": f(configs, arguments, **kwargs),
+    Parameters: key, names of arguments for whose values (with dtypes and devices of all arrays) it
+    is measured anew; prune_configs_by, {"early_config_prune": f(configs, arguments, **kwargs),
     "perf_model": f(**arguments), "top_k": number or share}; reset_to_zero and restore_value, names
     of arrays to reset before each run; pre_hook and post_hook, called around each run that is
     measured; warmup and rep, milliseconds per configuration; do_bench, measures instead of

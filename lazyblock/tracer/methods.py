@@ -185,7 +185,7 @@ class Methods(Handle):
         if decimals:
             raise UnsupportedError("'round' to decimals is not offered yet.")
         return (
-            self._record(FUNCTIONS["rint"], self) if dtypes.is_floating(self.dtype) else self.copy()
+            self._record(FUNCTIONS["rint"], self) if dtypes.is_inexact(self.dtype) else self.copy()
         )
 
 

@@ -2,7 +2,8 @@
 
 `evaluate(function, *operands)` loads arrays as whole blocks, calls the function within a kernel,
 stores what it gives and returns it with its types; every way to run must give the same bits.
-`run_body(body, *arguments)` runs a body that loads and stores by itself.
+`run_body(body, *arguments)` runs a body that loads and stores by itself. Where a test runs in
+several ways, the device of `tests.helpers.elsewhere` is one more.
 """
 
 from typing import Any, NamedTuple
@@ -20,11 +21,13 @@ from lazyblock.tiler.passes.legalise_half import legalise_half
 from lazyblock.tiler.types import PointerType, from_numpy, to_numpy
 from lazyblock.tiler.verify import verify_program
 from tests.helpers.cpu import assert_same_bits
+from tests.helpers.elsewhere import other_device
 from tests.helpers.emulator import run_on
 
 WAYS = ("eager", "interpreter")
 DEVICES = (*WAYS, "cpu")
 ALL = (*DEVICES, "emulated")
+NAMES = {"emulated": "emulated:sm_90a"}
 
 
 class Result(NamedTuple):
@@ -49,7 +52,7 @@ def language_type(dtype) -> Any:
 def evaluate(function, *operands, ways=WAYS, num_warps=2):
     """What `function` gives for blocks, in each of `ways`; one Result, or a list of them."""
     found = None
-    for way in ways:
+    for way in _with_other(ways):
         results = _evaluate(function, operands, way, num_warps)
         if found is None:
             found = results
@@ -58,6 +61,12 @@ def evaluate(function, *operands, ways=WAYS, num_warps=2):
         for ours, theirs in zip(results, found, strict=True):
             assert_same_bits(ours.data, theirs.data)
     return found[0] if len(found) == 1 else found
+
+
+def _with_other(ways):
+    """The ways to run; where there is another device, the first of them and that device."""
+    device = other_device()
+    return (ways[0], device) if device and "interpreter" in ways and len(ways) > 1 else ways
 
 
 def _evaluate(function, operands, way, num_warps):
@@ -137,13 +146,13 @@ def _run(program, arguments, way, grid=(1, 1, 1)):
     if way == "interpreter":
         interpret(expand_math(legalise_half(program)), arguments, grid)
     else:
-        run_on("cpu" if way == "cpu" else "emulated:sm_90a", program, arguments, grid)
+        run_on(NAMES.get(way, way), program, arguments, grid)
 
 
 def run_body(body, *arguments, grid=(1, 1, 1), ways=WAYS, num_warps=2):
     """Run a body over pointers and scalars on copies of `arguments`; gives the arrays after it."""
     found = None
-    for way in ways:
+    for way in _with_other(ways):
         copies = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
         flat = [a.reshape(-1) if isinstance(a, np.ndarray) else a for a in copies]
         if way == "eager":

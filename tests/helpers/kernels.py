@@ -13,7 +13,8 @@ from lazyblock.tiler.printer import print_program
 from lazyblock.tiler.types import from_numpy
 from lazyblock.tiler.verify import verify_program
 from tests.helpers.cpu import assert_same_bits, run_on_cpu
-from tests.helpers.emulator import emulate
+from tests.helpers.elsewhere import other_device
+from tests.helpers.emulator import run_on
 
 jit = KernelFunction
 
@@ -97,21 +98,22 @@ def run_kernel(function, *arguments, grid=(1, 1, 1), exact=True, arch="", **cons
     """Run a kernel by interpreter, CPU device and Python; gives the arrays after it.
 
     exact: all must agree bit for bit; else the devices within rounding of the result's type or
-    of float32. arch: of an emulated GPU to run it on too.
+    of float32. arch: of an emulated GPU to run it on too, unless another device stands in.
     """
     function = function if isinstance(function, KernelFunction) else jit(function)
     grid = (*grid, 1, 1)[:3]
     program = program_of(function, *arguments, **constants)
     expected, on_cpu, on_gpu, eager = ([copy(a) for a in arguments] for _ in range(4))
-    if arch:
-        emulate(program, list(leaves_of(on_gpu)), grid, arch)
+    device = other_device() or (f"emulated:{arch}" if arch else None)
+    if device:
+        run_on(device, program, list(leaves_of(on_gpu)), grid)
     for run in CPU_PASSES:
         program = run(program)
     interpret(program, list(leaves_of(expected)), grid)
     run_on_cpu(program, list(leaves_of(on_cpu)), grid)
     run_eagerly(function, eager, constants, grid)
     results = [a for a in leaves_of(expected) if isinstance(a, np.ndarray)]
-    for others, is_exact in ((on_cpu, exact), (eager, True), (on_gpu if arch else eager, exact)):
+    for others, is_exact in ((on_cpu, exact), (eager, True), (on_gpu if device else eager, exact)):
         found = [a for a in leaves_of(others) if isinstance(a, np.ndarray)]
         for one, other in zip(results, found, strict=True):
             if is_exact:

@@ -91,8 +91,12 @@ def test_arrays_are_written_once_however_often_it_is_measured(step):
     np.testing.assert_array_equal(x, before + 1)
 
 
-def test_lazy_arrays_are_written_once():
-    x = lb.asarray(numbers(100), device="cpu")
+GPU = pytest.param("cuda", marks=pytest.mark.gpu)
+
+
+@pytest.mark.parametrize("device", ["cpu", "emulated:sm_90a", GPU])
+def test_lazy_arrays_are_written_once(device):
+    x = lb.asarray(numbers(100), device=device)
     recorded = x + 1
     kernel, _ = make_kernel()
     kernel[grid](x, n=100, factor=2.0)
@@ -170,6 +174,29 @@ def test_times_are_kept_on_disk_and_only_new_configurations_measured(tmp_path):
     known = first.configs_timings
     assert {c: again.configs_timings[c] for c in known} == known
     assert set(again.launched[:-1]) == {256}
+
+
+@pytest.mark.parametrize("device", ["emulated:sm_90a", GPU])
+def test_devices_are_measured_apart(device):
+    kernel, clock = make_kernel()
+    arrays = [lb.asarray(numbers(100), device=name) for name in ("cpu", device, "cpu", device)]
+    kernel[grid](arrays[0], n=100, factor=2.0)
+    clock.times = {64: 1.0, 128: 2.0, 256: 3.0}
+    for x in arrays[1:]:
+        kernel[grid](x, n=100, factor=2.0)
+        np.testing.assert_array_equal(x.numpy(), numbers(100) * 2)
+    assert clock.measured == [64, 128, 256] * 2
+    assert kernel.launched[-2:] == [128, 64]
+
+
+@pytest.mark.gpu
+def test_a_gpu_is_measured_by_its_own_clock():
+    x = lb.asarray(numbers(1 << 20), device="cuda")
+    kernel, _ = make_kernel(do_bench=None, warmup=1, rep=2)
+    kernel[grid](x, n=x.size, factor=2.0)
+    np.testing.assert_array_equal(x.numpy(), numbers(1 << 20) * 2)
+    assert all(0 < time < 10 for time in kernel.configs_timings.values())
+    assert kernel.best_config in CONFIGS
 
 
 def test_one_configuration_is_not_measured():

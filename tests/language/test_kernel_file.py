@@ -105,9 +105,10 @@ def test_a_loaded_kernel_can_be_launched(tmp_path):
     np.testing.assert_array_equal(out, (x * 2 + 1) * x)
 
 
-def test_a_file_takes_the_place_of_a_kernel_with_a_workspace(tmp_path):
+@pytest.mark.parametrize("device", ["emulated:sm_90a", pytest.param("cuda", marks=pytest.mark.gpu)])
+def test_a_file_takes_the_place_of_a_kernel_with_a_workspace(device, tmp_path):
     values = np.ones(1 + (1 << 16), np.float32)
-    x = lb.asarray(values, device="emulated:sm_90a")
+    x = lb.asarray(values, device=device)
     frozen = lb.cumsum(x).compile()
     (kernel,) = frozen.kernels
     assert "lb.zeros(" in kernel.source

@@ -16,7 +16,7 @@ from lazyblock.language.specs import Constant, Pointer, Scalar
 from lazyblock.language.unparse import unparse
 from lazyblock.target import cuda_target
 
-DEVICES = ["cpu", "emulated:sm_90a"]
+DEVICES = ["cpu", "emulated:sm_90a", pytest.param("cuda", marks=pytest.mark.gpu)]
 
 
 @lb.jit

@@ -28,6 +28,17 @@ def test_kernels_take_descriptors(interpret):
     np.testing.assert_array_equal(c, a @ b.T)
 
 
+@pytest.mark.parametrize("device", ["emulated:sm_90a", pytest.param("cuda", marks=pytest.mark.gpu)])
+def test_descriptors_are_of_arrays_of_a_device(device):
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-4, 5, shape).astype(np.float32) for shape in ((20, 40), (30, 40)))
+    c = lb.zeros((20, 30), dtype=np.float32, device=device)
+    arrays = lb.asarray(a, device=device), lb.asarray(b, device=device), c
+    descriptors = [TensorDescriptor.from_tensor(array, [16, 16]) for array in arrays]
+    lb.jit(multiply)[(2, 2)](*descriptors, 40, BLOCK=16)
+    np.testing.assert_array_equal(c.numpy(), a @ b.T)
+
+
 def copy(source, target, BLOCK: tl.constexpr):
     target.store([0, 0], source.load([tl.program_id(0) - 2, -1]))
 

@@ -21,7 +21,7 @@ from lazyblock.backend.llvm.types import constant_text, llvm_scalar
 from lazyblock.errors import UnsupportedError
 from lazyblock.target import Target
 from lazyblock.tiler import ops
-from lazyblock.tiler.analysis.axis_info import Infos
+from lazyblock.tiler.analysis.axis_facts import Infos
 from lazyblock.tiler.ir import Op, Trait, Value
 from lazyblock.tiler.types import Element, ScalarType, int1, int32, int64
 

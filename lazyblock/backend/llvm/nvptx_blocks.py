@@ -25,7 +25,7 @@ from lazyblock.backend.llvm.rules import emit_elementwise
 from lazyblock.backend.llvm.types import constant_text
 from lazyblock.target import Target
 from lazyblock.tiler import ops
-from lazyblock.tiler.analysis.axis_info import Infos
+from lazyblock.tiler.analysis.axis_facts import Infos
 from lazyblock.tiler.ir import Op, Trait, Value
 from lazyblock.tiler.types import PointerType, float32
 

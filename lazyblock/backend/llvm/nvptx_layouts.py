@@ -18,7 +18,7 @@ from lazyblock.backend.llvm.nvptx_dot import plan_dot
 from lazyblock.backend.llvm.types import element_nbytes
 from lazyblock.target import Target
 from lazyblock.tiler import ops
-from lazyblock.tiler.analysis.axis_info import Infos
+from lazyblock.tiler.analysis.axis_facts import Infos
 from lazyblock.tiler.ir import Op, Program, Region, Trait, Value, walk
 from lazyblock.tiler.types import PointerType
 

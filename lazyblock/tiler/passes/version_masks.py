@@ -17,7 +17,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lazyblock.tiler import ops
-from lazyblock.tiler.analysis.axis_info import Infos, analyse
+from lazyblock.tiler.analysis.axis_facts import Infos
+from lazyblock.tiler.analysis.axis_info import analyse
 from lazyblock.tiler.builder import Builder
 from lazyblock.tiler.ir import (
     Effect,
