@@ -219,6 +219,11 @@ def default_device() -> str:
     return devices.default_device().name
 
 
+def device_names() -> tuple[str, ...]:
+    """Names of the devices of this machine."""
+    return devices.names()
+
+
 def device_of(node: Node) -> str:
     """Name of the device an INPUT's data is on; of the default device for other nodes."""
     return _device_of([node]).name

@@ -140,6 +140,7 @@ _RULES: dict[Op, Callable[..., Any]] = {
     Op.CONTRACT: lambda node, a, b: multiply_matrices(a, b, dtype=node.dtype),
     **dict.fromkeys((Op.CALL, Op.HOST), _call),
     Op.WHERE: lambda node, condition, a, b: np.where(condition, a, b),
+    Op.NEXTAFTER: lambda node, x, y: np.nextafter(x, y),
 }
 
 _UFUNCS: dict[ReduceKind, np.ufunc] = {

@@ -71,6 +71,7 @@ class Op(enum.Enum):
     FMAX = "fmax"
     FMIN = "fmin"
     COPYSIGN = "copysign"
+    NEXTAFTER = "nextafter"
     # comparisons and tests
     EQUAL = "equal"
     NOT_EQUAL = "not_equal"
@@ -155,6 +156,7 @@ ELEMENTWISE: dict[Op, OpInfo] = {
     **_infos("power", 2, "iuf", flops=60),
     **_infos("fmax fmin", 2, "fc"),
     **_infos("copysign", 2, "f"),
+    **_infos("nextafter", 2, "f", flops=8),
     **_infos("negative", 1, "iufc"),
     **_infos("absolute", 1, "biufc"),
     **_infos("sign", 1, "iufc", flops=3),

@@ -16,6 +16,7 @@ from lazyblock.tracer.folds import Axis
 from lazyblock.tracer.functions import FUNCTIONS
 from lazyblock.tracer.handle import Handle
 from lazyblock.tracer.operands import convert, is_out_of_range
+from lazyblock.tracer.protocols import namespace
 from lazyblock.tracer.views import whole
 
 if TYPE_CHECKING:
@@ -91,6 +92,13 @@ class Methods(Handle):
         return self.reshape(-1, copy=True)
 
     # values
+
+    def to_device(self, device: str, /, *, stream: Any = None) -> Self:
+        """The same values on another device. stream: None, there is one of each device only."""
+        if stream is not None:
+            raise ValueRangeError("The stream argument to to_device() is not supported")
+        moved: Self = namespace().asarray(self, device=device)
+        return moved
 
     def copy(self) -> Self:
         """The same values, not seen by later writes."""

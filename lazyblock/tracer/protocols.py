@@ -56,6 +56,7 @@ _ACCUMULATIONS: dict[np.ufunc, ReduceKind] = {
     np.logical_or: ReduceKind.ANY,
     np.logical_and: ReduceKind.ALL,
 }
+_API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 _KNOWN_OPERANDS = (np.ndarray, np.generic, bool, int, float, complex, list, tuple)
 
 
@@ -70,9 +71,9 @@ class NumPyProtocols:
     __slots__ = ()
     __array_priority__ = 1000.0
 
-    def __array_namespace__(self, *, api_version: str | None = None) -> ModuleType:
+    def __array_namespace__(self, /, *, api_version: str | None = None) -> ModuleType:
         """Raises: ValueRangeError for versions of the array API standard that are not offered."""
-        if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
+        if api_version not in (None, *_API_VERSIONS):
             raise ValueRangeError(f"Version '{api_version}' of the array API is not offered.")
         return namespace()
 
