@@ -92,6 +92,7 @@ from lazyblock.tiler.passes.expand_math import expand_math
 from lazyblock.tiler.passes.fold_constants import fold_constants
 from lazyblock.tiler.passes.keep_precision import keep_precision
 from lazyblock.tiler.passes.legalise_half import NATIVE_ON_GPU, legalise_half
+from lazyblock.tiler.passes.pad_blocks import pad_blocks
 from lazyblock.tiler.passes.relax_arithmetic import relax_arithmetic
 from lazyblock.tiler.passes.version_masks import version_masks
 from lazyblock.tiler.printer import print_program
@@ -516,7 +517,7 @@ def _run_passes(program: Program, passes: Sequence[BlockPass]) -> Program:
 
 def compile_block_program(program: Program, target: Target) -> CompiledKernel:
     """Compile any block program, through the cache."""
-    return _compile(program, target)
+    return _compile(pad_blocks(program), target)
 
 
 def load_block_program(program: Program, device: Device) -> BlockKernel:
@@ -524,7 +525,7 @@ def load_block_program(program: Program, device: Device) -> BlockKernel:
 
     Raises: CompileError, OutOfResourcesError.
     """
-    program = _run_passes(program, TIDY_PASSES)
+    program = _run_passes(program, (pad_blocks, *TIDY_PASSES))
     kernel = _compile(program, device.target)
     _report_stages(kernel)
     return BlockKernel(program, kernel, devices.load(kernel, device), device)
