@@ -4,7 +4,19 @@ Public names only; each chapter of the array namespace lists its own in `__all__
 `docs/` tells about them.
 """
 
-from lazyblock import config, constants, dtypes, errors, events, language, runtime, testing, tools
+from lazyblock import (
+    config,
+    constants,
+    dtypes,
+    errors,
+    events,
+    fft,
+    language,
+    linalg,
+    runtime,
+    testing,
+    tools,
+)
 from lazyblock.constants import *
 from lazyblock.dtypes import *
 from lazyblock.dtypes import bool_ as bool
@@ -35,6 +47,7 @@ from lazyblock.tracer import (
     insertion,
     inspection,
     joining,
+    linear_algebra,
     manipulation,
     nan_functions,
     order_statistics,
@@ -49,6 +62,7 @@ from lazyblock.tracer import (
     sets,
     sorting,
     statistics,
+    subscripts,
     taking,
     utility,
 )
@@ -70,6 +84,7 @@ from lazyblock.tracer.imports import *
 from lazyblock.tracer.insertion import *
 from lazyblock.tracer.inspection import *
 from lazyblock.tracer.joining import *
+from lazyblock.tracer.linear_algebra import *
 from lazyblock.tracer.manipulation import *
 from lazyblock.tracer.nan_functions import *
 from lazyblock.tracer.order_statistics import *
@@ -84,6 +99,7 @@ from lazyblock.tracer.selection import *
 from lazyblock.tracer.sets import *
 from lazyblock.tracer.sorting import *
 from lazyblock.tracer.statistics import *
+from lazyblock.tracer.subscripts import *
 from lazyblock.tracer.taking import *
 from lazyblock.tracer.utility import *
 from lazyblock.version import __version__
@@ -105,9 +121,11 @@ __all__ = [
     "dump",
     "errors",
     "events",
+    "fft",
     "heuristics",
     "jit",
     "language",
+    "linalg",
     "load_kernel",
     "next_power_of_2",
     "runtime",
@@ -133,6 +151,8 @@ __all__ += histograms.__all__
 __all__ += host_functions.__all__
 __all__ += insertion.__all__
 __all__ += joining.__all__
+__all__ += linear_algebra.__all__
+__all__ += subscripts.__all__
 __all__ += manipulation.__all__
 __all__ += nan_functions.__all__
 __all__ += order_statistics.__all__

@@ -513,11 +513,11 @@ def _simplify(outputs: Sequence[Node], target: Target) -> list[Node]:
         partial(split_scans, num_programs=programs, may_wait=target.is_gpu),
         partial(split_reductions, num_programs=programs),
     )
-    # complex numbers first: no other pass knows them; fold_views again: cut axes are views; copies
-    # last: what they keep in memory stays as it is
+    # contractions first, which may be of complex numbers, then these: no other pass knows them;
+    # fold_views again: cut axes are views; copies last: what they keep in memory stays as it is
     passes: tuple[GraphPass, ...] = (
-        split_complex,
         place,
+        split_complex,
         *GRAPH_PASSES,
         *splits,
         *GRAPH_PASSES,
