@@ -8,7 +8,7 @@ composition of them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
 from lazyblock.shapes import Shape
@@ -21,6 +21,13 @@ class IndexMap:
     offsets: tuple[int, ...]
     coefficients: tuple[tuple[int, ...], ...]
     rank: int
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((self.offsets, self.coefficients, self.rank)))
+
+    def __hash__(self) -> int:
+        return self._hash
 
     def compose(self, inner: IndexMap) -> IndexMap:
         """The map i -> self(inner(i))."""

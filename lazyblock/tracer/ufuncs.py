@@ -72,6 +72,16 @@ def find_form(ufunc: np.ufunc) -> Callable[..., Any] | None:
     return getattr(namespace(), name, None)
 
 
+@functools.cache
+def find_plain_form(ufunc: np.ufunc) -> Callable[..., Any] | None:
+    """What records a ufunc of NumPy's with one result, from any operands."""
+    name = ufunc.__name__
+    is_numpys = getattr(np, name, None) is ufunc and ufunc.signature is None
+    if not is_numpys or name not in FUNCTIONS:
+        return None
+    return functools.partial(record, FUNCTIONS[name])
+
+
 def _call_plainly(ufunc: np.ufunc, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     form = find_form(ufunc)
     if form is None or getattr(np, ufunc.__name__, None) is not ufunc:
