@@ -2,9 +2,9 @@
 
     python -m benchmarks.recording [device]
 
-Medians of processor time over many rounds, of small arrays so that kernels take no time. Recording is timed on chains
-that stay alive, so that every operation makes a node; beside each figure stands the limit it has
-to keep (docs/arrays.md) and what making a Python object of two attributes takes on the machine.
+Medians of processor time over many rounds, of small arrays so that kernels take no time. Recording
+is timed on chains that stay alive, so that every operation makes a node; beside each figure stands
+the limit it has to keep. What a Python object of two attributes takes tells machines apart.
 """
 
 from __future__ import annotations
