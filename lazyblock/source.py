@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from types import CodeType
 from typing import NamedTuple
 
@@ -23,6 +26,17 @@ class SourceLine(NamedTuple):
 Place = tuple[CodeType, int]  # a position in byte code, whose line takes time to find
 UNKNOWN = SourceLine("<unknown>", 0)
 _is_own: dict[str, bool] = {}  # by file
+_given: ContextVar[SourceLine | None] = ContextVar("lazyblock_source_line", default=None)
+
+
+@contextmanager
+def at_line(line: SourceLine) -> Iterator[None]:
+    """Make `user_line` give `line`: for passes, which write anew what was recorded there."""
+    token = _given.set(line)
+    try:
+        yield
+    finally:
+        _given.reset(token)
 
 
 def user_line(skip: int = 1) -> SourceLine:
@@ -32,6 +46,9 @@ def user_line(skip: int = 1) -> SourceLine:
 
 def user_place(skip: int = 1) -> Place | SourceLine:
     """As `user_line`, in a fraction of its time; `line_of` tells the line."""
+    given = _given.get()
+    if given is not None:
+        return given
     try:
         frame = sys._getframe(skip)
     except ValueError:  # the stack is not that deep

@@ -25,12 +25,13 @@ from lazyblock.graph import build
 from lazyblock.graph.node import Node
 from lazyblock.shapes import broadcast_shapes
 from lazyblock.tracer.cells import Cell, UnwrittenCell
+from lazyblock.tracer.complex_parts import ComplexParts
 from lazyblock.tracer.conversions import Conversions
 from lazyblock.tracer.exports import Exports
 from lazyblock.tracer.functions import Function
 from lazyblock.tracer.indexing import basic_index
 from lazyblock.tracer.methods import Methods
-from lazyblock.tracer.operands import Operand, as_node, check_cast, is_operand_type
+from lazyblock.tracer.operands import Operand, as_node, check_cast, convert, is_operand_type
 from lazyblock.tracer.operators import Operators
 from lazyblock.tracer.protocols import NumPyProtocols, namespace
 from lazyblock.tracer.shaping import Shaping
@@ -62,7 +63,7 @@ def operand_of(value: Any, device: str | None) -> Operand | None:
     kind = type(value)
     if kind is Array:
         return value.node  # type: ignore[no-any-return]
-    if kind is float or kind is int or kind is bool:
+    if kind is float or kind is int or kind is bool or kind is complex:
         return value  # type: ignore[no-any-return]
     if not is_operand_type(kind):
         return None
@@ -72,8 +73,7 @@ def operand_of(value: Any, device: str | None) -> Operand | None:
         return from_host(np.asarray(value), device)
     if isinstance(value, (int, float)):
         return float(value) if isinstance(value, float) else int(value)
-    dtypes.as_dtype(np.complex128)
-    return None
+    return complex(value) if isinstance(value, complex) else None
 
 
 def as_constant(value: np.generic) -> Node:
@@ -128,7 +128,7 @@ def common_device(*values: Any) -> str | None:
     return devices.pop() if devices else None
 
 
-class Array(Operators, Shaping, Methods, Conversions, Exports, NumPyProtocols):
+class Array(Operators, Shaping, Methods, ComplexParts, Conversions, Exports, NumPyProtocols):
     """A lazy array. Make one with `lb.asarray` or a creation function."""
 
     __slots__ = ()
@@ -189,7 +189,7 @@ class Array(Operators, Shaping, Methods, Conversions, Exports, NumPyProtocols):
             raise DTypeError(f"Cannot assign a {type(value).__name__} to elements.")
         if isinstance(value, Array):
             common_device(self, value)
-        node = as_node(operand, self.dtype)
+        node = as_node(operand, operand.dtype if isinstance(operand, Node) else self.dtype)
         extra = node.ndim - self.ndim
         if extra > 0 and set(node.shape[:extra]) == {1}:
             node = build.squeeze(node, range(extra))
@@ -204,7 +204,7 @@ class Array(Operators, Shaping, Methods, Conversions, Exports, NumPyProtocols):
     def _write(self, node: Node) -> None:
         if not self._cell.is_writeable:
             raise ValueRangeError("assignment destination is read-only")
-        node = build.cast(node, self.dtype)
+        node = convert(node, self.dtype)
         if self._view is not None:
             if self.size == 0:
                 return
