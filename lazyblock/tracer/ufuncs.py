@@ -32,7 +32,7 @@ Out = tuple[Any, ...]
 _SETTINGS = {"dtype", "signature", "sig", "casting", "order", "subok"}  # of elementwise calls
 _CORE_SETTINGS = _SETTINGS | {"axes", "axis", "keepdims"}
 # SciPy's names of functions that have others here
-_SPECIAL = {"gamma": "tgamma", "gammaln": "lgamma", "loggamma": "lgamma"}
+_SPECIAL = {"gamma": "tgamma", "gammaln": "lgamma"}
 
 
 def call(ufunc: np.ufunc, inputs: tuple[Any, ...], out: Out, where: Any, settings: Any) -> Any:
