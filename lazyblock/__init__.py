@@ -41,13 +41,29 @@ from lazyblock.tracer import (
     differences,
     elementwise,
     evaluation,
+<<<<<<< HEAD
     histograms,
     host_functions,
+||||||| merged common ancestors
+<<<<<<<<< Temporary merge branch 1
+=======
+>>>>>>> protocols
     imports,
+<<<<<<< HEAD
     insertion,
+||||||| merged common ancestors
+||||||||| merged common ancestors
+=========
+=======
+>>>>>>> protocols
     inspection,
+<<<<<<< HEAD
     joining,
     linear_algebra,
+||||||| merged common ancestors
+>>>>>>>>> Temporary merge branch 2
+=======
+>>>>>>> protocols
     manipulation,
     nan_functions,
     order_statistics,
@@ -78,13 +94,29 @@ from lazyblock.tracer.diagonals import *
 from lazyblock.tracer.differences import *
 from lazyblock.tracer.elementwise import *
 from lazyblock.tracer.evaluation import *
+<<<<<<< HEAD
 from lazyblock.tracer.histograms import *
 from lazyblock.tracer.host_functions import *
+||||||| merged common ancestors
+<<<<<<<<< Temporary merge branch 1
+=======
+>>>>>>> protocols
 from lazyblock.tracer.imports import *
+<<<<<<< HEAD
 from lazyblock.tracer.insertion import *
+||||||| merged common ancestors
+||||||||| merged common ancestors
+=========
+=======
+>>>>>>> protocols
 from lazyblock.tracer.inspection import *
+<<<<<<< HEAD
 from lazyblock.tracer.joining import *
 from lazyblock.tracer.linear_algebra import *
+||||||| merged common ancestors
+>>>>>>>>> Temporary merge branch 2
+=======
+>>>>>>> protocols
 from lazyblock.tracer.manipulation import *
 from lazyblock.tracer.nan_functions import *
 from lazyblock.tracer.order_statistics import *
@@ -145,7 +177,17 @@ __all__ += differences.__all__
 __all__ += dtypes.__all__
 __all__ += elementwise.__all__
 __all__ += evaluation.__all__
+<<<<<<< HEAD
+||||||| merged common ancestors
+<<<<<<<<< Temporary merge branch 1
+__all__ += imports.__all__
+||||||||| merged common ancestors
+=========
+=======
+__all__ += imports.__all__
+>>>>>>> protocols
 __all__ += inspection.__all__
+<<<<<<< HEAD
 __all__ += imports.__all__
 __all__ += histograms.__all__
 __all__ += host_functions.__all__
@@ -153,6 +195,10 @@ __all__ += insertion.__all__
 __all__ += joining.__all__
 __all__ += linear_algebra.__all__
 __all__ += subscripts.__all__
+||||||| merged common ancestors
+>>>>>>>>> Temporary merge branch 2
+=======
+>>>>>>> protocols
 __all__ += manipulation.__all__
 __all__ += nan_functions.__all__
 __all__ += order_statistics.__all__

@@ -16,7 +16,7 @@ from lazyblock.dtypes import DType
 from lazyblock.errors import ValueRangeError
 from lazyblock.graph import build, ops
 from lazyblock.graph.host_call import make_host_call
-from lazyblock.graph.node import Node, make_node
+from lazyblock.graph.node import Node, make_elementwise
 from lazyblock.graph.ops import Op
 from lazyblock.shapes import broadcast_shapes
 from lazyblock.tracer.complex_powers import complex_power
@@ -24,6 +24,7 @@ from lazyblock.tracer.operands import (
     Kind,
     Operand,
     Resolver,
+    Scalar,
     as_node,
     is_out_of_range,
     resolve_like,
@@ -40,10 +41,21 @@ class Function:
     """An elementwise function on operands.
 
     resolve: dtypes it computes in. rules: what it is written in, by the kind of the first of these.
-    shortcut: looks at the unconverted operands first, may give the result (scalar exponents...).
+    shortcut: looks at the unconverted operands first, may give the result (scalar exponents...),
+    if the last is a node or of one of its `scalars`.
     """
 
-    __slots__ = ("_direct", "_loops", "_rules", "name", "num_operands", "resolve", "shortcut")
+    __slots__ = (
+        "_direct",
+        "_loops",
+        "_rules",
+        "_with_scalar",
+        "name",
+        "num_operands",
+        "resolve",
+        "scalars",
+        "shortcut",
+    )
 
     def __init__(
         self,
@@ -52,21 +64,22 @@ class Function:
         rules: Rule | Rules,
         num_operands: int,
         shortcut: Shortcut | None = None,
+        scalars: tuple[type, ...] = (bool, int, float),
     ) -> None:
         self.name = name
         self.resolve = resolve
         self.num_operands = num_operands
         self.shortcut = shortcut
+        self.scalars = scalars if shortcut else ()
         by_kinds = rules if isinstance(rules, dict) else {"biufc": rules}
         self._rules = {kind: rule for kinds, rule in by_kinds.items() for kind in kinds}
         self._loops: dict[tuple[Kind, ...], tuple[tuple[DType, ...], Rule]] = {}
-        self._direct: dict[DType, Op] = {}  # for operands of one dtype that need no conversion
+        # ops with their results' dtypes: for operands of one dtype that need no conversion, and for
+        # such a one and a scalar of a type
+        self._direct: dict[DType, tuple[Op, DType]] = {}
+        self._with_scalar: dict[tuple[DType, type], tuple[Op, DType]] = {}
 
     def __call__(self, *operands: Operand) -> Node:
-        if len(operands) == 1 and type(operands[0]) is Node:  # for speed
-            op = self._direct.get(operands[0].dtype)
-            if op is not None:
-                return make_node(op, operands)  # type: ignore[arg-type]
         kinds = tuple([x.dtype if type(x) is Node else type(x) for x in operands])
         found = self._loops.get(kinds)
         loop, rule = found if found else self._find_loop(kinds)
@@ -79,19 +92,39 @@ class Function:
         ]
         return build.elementwise(rule, *nodes) if isinstance(rule, Op) else rule(*nodes)
 
+    def of_one(self, x: Node) -> Node:
+        """As a call, faster for a node whose dtype an op takes as it is."""
+        found = self._direct.get(x.dtype)
+        return make_elementwise(found[0], (x,), x.shape, found[1]) if found else self(x)
+
     def of_two(self, left: Node, right: Node) -> Node:
         """As a call, faster for two nodes of one shape whose dtypes an op takes as they are."""
-        op = self._direct.get(left.dtype) if left.dtype is right.dtype else None
-        if op is None or left.shape != right.shape:
+        dtype = left.dtype
+        found = self._direct.get(dtype) if dtype is right.dtype else None
+        if found is None or left.shape != right.shape:
             return self(left, right)
-        return make_node(op, (left, right))
+        return make_elementwise(found[0], (left, right), left.shape, found[1])
+
+    def with_scalar(self, x: Node, scalar: Scalar) -> Node:
+        """As a call, faster where the scalar takes the dtype of the node."""
+        found = self._with_scalar.get((x.dtype, type(scalar)))
+        if found is None:
+            return self(x, scalar)
+        constant = as_node(scalar, x.dtype)
+        return make_elementwise(found[0], (x, constant), x.shape, found[1])
 
     def _find_loop(self, kinds: tuple[Kind, ...]) -> tuple[tuple[DType, ...], Rule]:
         loop = self.resolve(*kinds)
         rule = self._rules[ops.kind_of(loop[0])]
         self._loops[kinds] = loop, rule
-        if isinstance(rule, Op) and all(kind == loop[0] for kind in loop[: len(kinds)]):
-            self._direct[loop[0]] = rule
+        info = ops.ELEMENTWISE[rule] if isinstance(rule, Op) else None
+        is_plain = all(dtype == loop[0] for dtype in loop[: len(kinds)])
+        if isinstance(rule, Op) and info and is_plain and ops.kind_of(loop[0]) in info.domain:
+            result = dtypes.bool_ if info.to_bool else loop[0]
+            if all(kind == loop[0] for kind in kinds):
+                self._direct[loop[0]] = rule, result
+            elif kinds[0] == loop[0] and kinds[1] not in self.scalars:
+                self._with_scalar[kinds] = rule, result  # type: ignore[index]
         return loop, rule
 
 
@@ -330,17 +363,17 @@ _ROWS: dict[str, Rule | Rules] = {
     "logaddexp": _log_sum(Op.EXP, 1.0),
     "logaddexp2": _log_sum(Op.EXP2, (1 / np.log(2.0)).item()),
 }
-_SHORTCUTS: dict[str, Shortcut] = {
-    **{op.value: _compare_apart(op) for op in _COMPARISONS},
-    "divide": _divide_shortcut,
-    "power": _power_shortcut,
+_SHORTCUTS: dict[str, tuple[Shortcut, tuple[type, ...]]] = {
+    **{op.value: (_compare_apart(op), (int,)) for op in _COMPARISONS},
+    "divide": (_divide_shortcut, ()),
+    "power": (_power_shortcut, (bool, int, float)),
 }
 
 
 def _numpy_function(name: str) -> Function:
     ufunc: np.ufunc = getattr(np, name)
-    shortcut = _SHORTCUTS.get(name)
-    return Function(name, resolve_like(ufunc), _ROWS[name], ufunc.nin, shortcut)
+    shortcut = _SHORTCUTS.get(name, ())
+    return Function(name, resolve_like(ufunc), _ROWS[name], ufunc.nin, *shortcut)
 
 
 FUNCTIONS: dict[str, Function] = {
