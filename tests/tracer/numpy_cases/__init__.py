@@ -1,7 +1,15 @@
 """The table of calls, a theme in each file: CALLS, and FUSED, which are one kernel."""
 
-from tests.tracer.numpy_cases import numerical, ordering, selecting, statistics
+from tests.tracer.numpy_cases import (
+    arranging,
+    folding,
+    numerical,
+    ordering,
+    selecting,
+    statistics,
+    ufuncs,
+)
 
-_THEMES = [numerical, ordering, selecting, statistics]
+_THEMES = [arranging, folding, numerical, ordering, selecting, statistics, ufuncs]
 CALLS = [call for theme in _THEMES for call in theme.CALLS]
 FUSED = [call for theme in _THEMES for call in theme.FUSED]

@@ -82,9 +82,7 @@ CALLS = [
     call("delete", LINE, 2),
     call("delete", LINE, [0, -1]),
     call("delete", REALS, slice(None, None, 2), axis=1),
-    call("delete", REALS, np.array([True, False, True, False]), axis=0)._replace(
-        evaluates=True
-    ),
+    call("delete", REALS, np.array([True, False, True, False]), axis=0)._replace(evaluates=True),
     call("delete", REALS, 3),
     call("delete", LINE, 9),
     *(call("resize", x, shape) for x in (LINE, INTS) for shape in (7, (2, 3), (5, 7), (0, 2))),
