@@ -14,10 +14,11 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent / "lazyblock"
 
-GROUND_FLOOR = ["config", "constants", "dtypes", "errors", "events", "lazy_imports"]
+GROUND_FLOOR = ["config", "constants", "dlpack", "dtypes", "errors", "events", "lazy_imports"]
 GROUND_FLOOR += ["recently_used", "shapes", "source", "target", "version"]
 STAGES = ["backend", "fusion", "graph", "language", "tiler", "tracer"]
 LISTENERS = ["inspect", "interop"]  # nobody imports them
+NAMESPACES = ["linalg", "fft", "tools"]
 BLOCK_IR = ["tiler.ir", "tiler.ops", "tiler.types", "tiler.printer"]
 PLAN = ["fusion.plan", "fusion.reads", "fusion.storage"]  # the planner's data, not its search
 BLOCK_TOOLS = ["tiler.builder", "tiler.math", "tiler.verify", "tiler.parser", "tiler.interpret"]
@@ -41,11 +42,13 @@ MAY_IMPORT = {
     "kernels": STAGES,
     "replacement": [*STAGES, "kernels", "testing"],
     "autotune": [*STAGES, "pipeline"],
+    "linalg": ["tracer"],
+    "fft": ["tracer"],
     "testing": ["pipeline"],
     "runtime": ["pipeline", "testing"],
     "inspect": [*STAGES, *LISTENERS, "pipeline"],
     "interop": [*STAGES, *LISTENERS, "pipeline"],
-    "__init__": [*STAGES, *LISTENERS, "pipeline", "autotune", "testing", "runtime", "tools"],
+    "__init__": [*STAGES, *LISTENERS, *NAMESPACES, "pipeline", "autotune", "testing", "runtime"],
     "__main__": [*STAGES, *LISTENERS, "pipeline", "autotune"],
 }
 

@@ -1,4 +1,4 @@
-"""NumPy's attributes of arrays beyond shape and dtype: layout, parts, `flat`."""
+"""NumPy's attributes of arrays beyond shape and dtype: layout, `flat`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Attributes(Handle):
-    """What the array is like as memory, and its parts."""
+    """What the array is like as memory."""
 
     __slots__ = ()
 
@@ -32,7 +32,7 @@ class Attributes(Handle):
                 return tuple(n * self.itemsize for n in node.attrs.strides)  # type: ignore[union-attr]
         view = view or whole(base.shape)
         _, strides = view.map.strides(contiguous_strides(view.base_shape))
-        return tuple(n * self.itemsize for n in strides)
+        return tuple(n * base.dtype.itemsize for n in strides)
 
     @property
     def flags(self) -> Flags:
@@ -59,35 +59,6 @@ class Attributes(Handle):
     def data(self) -> memoryview:
         """Evaluate and give the elements as read-only memory of the host."""
         return self._values("data").data
-
-    @property
-    def real(self) -> Any:
-        """The real part; of real numbers a view of all."""
-        if self.dtype.kind == "c":
-            return namespace().real(self)
-        return type(self)(self._cell, self._view)
-
-    @real.setter
-    def real(self, value: Any) -> None:
-        array: Any = self
-        is_complex = self.dtype.kind == "c"
-        array[...] = value + 1j * namespace().imag(array) if is_complex else value
-
-    @property
-    def imag(self) -> Any:
-        """The imaginary part; of real numbers zeros that cannot be written."""
-        if self.dtype.kind == "c":
-            return namespace().imag(self)
-        zeros = namespace().zeros_like(self)
-        zeros.setflags(write=False)
-        return zeros
-
-    @imag.setter
-    def imag(self, value: Any) -> None:
-        if self.dtype.kind != "c":
-            raise TypeError("array does not have imaginary part to set")
-        array: Any = self
-        array[...] = namespace().real(array) + 1j * value
 
     @property
     def flat(self) -> Flat:

@@ -22,7 +22,7 @@ from lazyblock.tracer.attributes import Attributes
 from lazyblock.tracer.fold_methods import Folds
 from lazyblock.tracer.functions import FUNCTIONS
 from lazyblock.tracer.layout import check_order
-from lazyblock.tracer.operands import is_out_of_range
+from lazyblock.tracer.operands import convert, is_out_of_range
 from lazyblock.tracer.protocols import namespace
 
 if TYPE_CHECKING:
@@ -79,6 +79,13 @@ class Methods(Attributes, Folds):
 
     # elements as they are
 
+    def to_device(self, device: str, /, *, stream: Any = None) -> Self:
+        """The same values on another device. stream: None, there is one of each device only."""
+        if stream is not None:
+            raise ValueRangeError("The stream argument to to_device() is not supported")
+        moved: Self = namespace().asarray(self, device=device)
+        return moved
+
     def copy(self, order: str | None = "C") -> Self:
         """The same values, not seen by later writes."""
         check_order(order)
@@ -101,7 +108,7 @@ class Methods(Attributes, Folds):
             )
         if not copy and target == self.dtype:
             return self
-        return self._with(build.cast(self.node, target))
+        return self._with(convert(self.node, target))
 
     def view(self, dtype: Any = None, type: Any = None) -> Self:
         """Another handle on the elements; with `dtype`, a copy of their bits that is read-only."""
@@ -169,8 +176,8 @@ class Methods(Attributes, Folds):
         return self._store(result, out, "round")
 
     def _rounded(self, decimals: int) -> Self:
-        is_integer = not dtypes.is_floating(self.dtype) and self.dtype.kind != "c"
-        if is_integer and decimals >= 0:
+        is_integer = not dtypes.is_inexact(self.dtype)
+        if decimals >= 0 and is_integer:
             return self.copy()
         if decimals == 0:
             return self._record(FUNCTIONS["rint"], self)
@@ -178,12 +185,6 @@ class Methods(Attributes, Folds):
         scaled = self._record(FUNCTIONS[first], self, 10.0 ** abs(decimals))
         whole = self._record(FUNCTIONS["rint"], scaled)
         return self._record(FUNCTIONS[second], whole, 10.0 ** abs(decimals)).astype(self.dtype)
-
-    def conj(self) -> Any:
-        """The complex conjugate; real arrays are their own."""
-        return namespace().conj(self) if self.dtype.kind == "c" else self
-
-    conjugate = conj
 
 
 def _view_on_host(x: NDArray, *, dtype: Any) -> NDArray:

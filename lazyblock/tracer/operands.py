@@ -7,6 +7,7 @@ know, takes the place of float16, and the two meet in float32.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import Any
@@ -19,7 +20,7 @@ from lazyblock.errors import DTypeError, UFuncTypeError
 from lazyblock.graph import build
 from lazyblock.graph.node import Node
 
-Scalar = bool | int | float
+Scalar = bool | int | float | complex
 Operand = Node | Scalar
 Kind = DType | type  # of an operand: a dtype, or the type of a weak scalar
 Resolver = Callable[..., tuple[DType, ...]]  # kinds -> dtypes of the operands, then of the result
@@ -43,7 +44,8 @@ def as_node(operand: Operand, dtype: DType) -> Node:
     """The operand in `dtype`. Raises: OverflowError, as NumPy does, for ints that do not fit."""
     if isinstance(operand, Node):
         return operand if operand.dtype is dtype else build.cast(operand, dtype)
-    if operand == 0 or operand != operand:  # 0.0 equals -0.0, NaN nothing: no keys
+    # 0.0 equals -0.0, NaN nothing: no keys, nor are complex numbers made of them
+    if operand == 0 or operand != operand or isinstance(operand, complex):
         return build.constant(operand, dtype)
     return _constant(type(operand).__name__, operand, dtype)
 
@@ -51,6 +53,15 @@ def as_node(operand: Operand, dtype: DType) -> Node:
 @lru_cache(maxsize=512)
 def _constant(kind: str, value: Scalar, dtype: DType) -> Node:
     return build.constant(value, dtype)  # `kind` tells True from 1 and 1.0
+
+
+def convert(node: Node, dtype: DType) -> Node:
+    """Cast as NumPy does when asked to: imaginary parts are dropped with a warning."""
+    keeps_parts = dtypes.is_complex(dtype) or dtypes.is_bool(dtype)
+    if dtypes.is_complex(node.dtype) and not keeps_parts:
+        words = "Casting complex values to real discards the imaginary part"
+        warnings.warn(words, np.exceptions.ComplexWarning, stacklevel=4)
+    return build.cast(node, dtype)
 
 
 def resolve_like(ufunc: np.ufunc) -> Resolver:

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from lazyblock.tracer.cells import Cell
 from lazyblock.tracer.functions import FUNCTIONS
 from lazyblock.tracer.handle import Handle
+from lazyblock.tracer.protocols import namespace
+
+_OPERANDS = (Handle, np.ndarray, np.generic, complex, float, int, list, tuple)  # of products
 
 Unary = Callable[[Any], Any]
 Binary = Callable[[Any, Any], Any]
@@ -22,6 +27,18 @@ def _operator(name: str) -> Binary:
             if left.device is right.device:
                 return type(self)(Cell(function.of_two(left.node, right.node), left.device))
         return self._record(function, self, other)
+
+    return operator
+
+
+def _equality(name: str, of_others: bool) -> Binary:
+    """`==` or `!=`: no element equals a text or None, as in NumPy."""
+    compare = _operator(name)
+
+    def operator(self: Any, other: Any) -> Any:
+        if other is None or isinstance(other, (str, bytes)):
+            return namespace().full(self.shape, of_others, device=self._cell.device)
+        return compare(self, other)
 
     return operator
 
@@ -54,6 +71,17 @@ def _unary(name: str) -> Unary:
     return operator
 
 
+def _multiply_matrices(left: Any, right: Any) -> Any:
+    if not all(isinstance(operand, _OPERANDS) for operand in (left, right)):
+        return NotImplemented
+    return namespace().matmul(left, right)
+
+
+def _multiply_in_place(self: Any, other: Any) -> Any:
+    result = _multiply_matrices(self, other)
+    return result if result is NotImplemented else self.update(result, "matmul")
+
+
 class Operators(Handle):
     """Arithmetic, comparison and bit operators, their reflected and in-place forms."""
 
@@ -66,6 +94,7 @@ class Operators(Handle):
     __imul__ = _in_place("multiply")
     __truediv__, __rtruediv__ = _operator("divide"), _reflected("divide")
     __itruediv__ = _in_place("divide")
+    __matmul__, __imatmul__ = _multiply_matrices, _multiply_in_place
     __floordiv__, __rfloordiv__ = _operator("floor_divide"), _reflected("floor_divide")
     __ifloordiv__ = _in_place("floor_divide")
     __mod__, __rmod__ = _operator("remainder"), _reflected("remainder")
@@ -81,12 +110,15 @@ class Operators(Handle):
     __ilshift__ = _in_place("left_shift")
     __rshift__, __rrshift__ = _operator("right_shift"), _reflected("right_shift")
     __irshift__ = _in_place("right_shift")
-    __eq__ = _operator("equal")
-    __ne__ = _operator("not_equal")
+    __eq__ = _equality("equal", False)
+    __ne__ = _equality("not_equal", True)
     __lt__, __le__ = _operator("less"), _operator("less_equal")
     __gt__, __ge__ = _operator("greater"), _operator("greater_equal")
     __neg__, __pos__ = _unary("negative"), _unary("positive")
     __abs__, __invert__ = _unary("absolute"), _unary("invert")
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return _multiply_matrices(other, self)
 
     def __divmod__(self, other: Any) -> tuple[Any, Any]:
         return self // other, self % other

@@ -25,6 +25,8 @@ numpy_calls = lazy_import("lazyblock.tracer.numpy_calls")
 
 _NAMESPACE = __name__.partition(".")[0]
 
+_API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
+
 
 def namespace() -> ModuleType:
     """The module whose functions take these arrays."""
@@ -39,7 +41,7 @@ class NumPyProtocols(Handle):
 
     def __array_namespace__(self, /, *, api_version: str | None = None) -> ModuleType:
         """Raises: ValueRangeError for versions of the array API standard that are not offered."""
-        if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
+        if api_version not in (None, *_API_VERSIONS):
             raise ValueRangeError(f"Version '{api_version}' of the array API is not offered.")
         return namespace()
 
