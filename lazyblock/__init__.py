@@ -70,6 +70,7 @@ from lazyblock.tracer import (
     padding,
     polynomials,
     putting,
+    questions,
     ranges,
     reductions,
     scans,
@@ -123,6 +124,7 @@ from lazyblock.tracer.order_statistics import *
 from lazyblock.tracer.padding import *
 from lazyblock.tracer.polynomials import *
 from lazyblock.tracer.putting import *
+from lazyblock.tracer.questions import *
 from lazyblock.tracer.ranges import *
 from lazyblock.tracer.reductions import *
 from lazyblock.tracer.scans import *
@@ -205,6 +207,7 @@ __all__ += order_statistics.__all__
 __all__ += padding.__all__
 __all__ += polynomials.__all__
 __all__ += putting.__all__
+__all__ += questions.__all__
 __all__ += ranges.__all__
 __all__ += reductions.__all__
 __all__ += scans.__all__

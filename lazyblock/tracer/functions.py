@@ -308,6 +308,18 @@ def _where(condition: Node, on_true: Node, on_false: Node) -> Node:
     return build.where(condition, on_true, on_false)
 
 
+def _where_wrapped(operands: tuple[Any, ...], loop: tuple[DType, ...]) -> Node | None:
+    """Python ints beyond the result's dtype wrap around here, as NumPy casts them."""
+    condition, *choices = operands
+    if not any(is_out_of_range(x, loop[1]) for x in choices):
+        return None
+    nodes = [
+        build.constant(np.asarray(x).astype(loop[1]), loop[1]) if type(x) is int else x
+        for x in choices
+    ]
+    return _where(as_node(condition, loop[0]), *(as_node(x, loop[1]) for x in nodes))
+
+
 def _clip(x: Node, low: Node, high: Node) -> Node:
     return FUNCTIONS["minimum"](FUNCTIONS["maximum"](x, low), high)
 
@@ -382,6 +394,6 @@ FUNCTIONS: dict[str, Function] = {
         name: Function(name, resolve_like(np.exp), Op(name), 1)
         for name in ("rsqrt", "erf", "erfc", "lgamma", "tgamma")
     },
-    "where": Function("where", resolve_together(1), _where, 3),
+    "where": Function("where", resolve_together(1), _where, 3, _where_wrapped),
     "clip": Function("clip", resolve_together(0), _clip, 3),
 }

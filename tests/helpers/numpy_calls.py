@@ -140,6 +140,32 @@ def dispatching(call):
     return np if any(isinstance(x, np.ndarray) for x in found) else lb
 
 
+def is_offered(name):
+    """Whether a function, method or ufunc is there for lazy arrays."""
+    place, _, method = name.rpartition(".")
+    if place == "ndarray":
+        return hasattr(lb.Array, method)
+    if isinstance(getattr(np, place or name, None), np.ufunc):
+        return getattr(np, place or name).signature is None or hasattr(lb, name)
+    if name in _OF_NUMPY:
+        return True
+    home = getattr(lb, place, None) if place in ("linalg", "fft") else lb
+    return hasattr(home, method)
+
+
+# What NumPy calls by itself, with the values of arrays, or finds by another name.
+_OF_NUMPY = {"array2string", "array_repr", "array_str", "amax", "amin", "around", "unique"}
+
+
+def find_arrays(value):
+    """The lazy arrays in a result."""
+    if isinstance(value, lb.Array):
+        return [value]
+    if isinstance(value, (list, tuple)):
+        return [array for item in value for array in find_arrays(item)]
+    return []
+
+
 def find_builtin(kind):
     return next(base for base in kind.__mro__ if base.__module__ == "builtins")
 
