@@ -46,6 +46,13 @@ from lazyblock.graph.node import Node, make_input
 from lazyblock.graph.ops import Op
 from lazyblock.graph.passes import GRAPH_PASSES
 from lazyblock.graph.passes.drop_copies import drop_copies
+from lazyblock.graph.passes.place_contractions import place_contractions
+from lazyblock.graph.passes.split_complex import (
+    complex_of,
+    join_layout,
+    split_complex,
+    split_input,
+)
 from lazyblock.graph.passes.split_reductions import split_reductions
 from lazyblock.graph.passes.split_scans import split_scans
 from lazyblock.graph.printer import print_graph
@@ -61,6 +68,11 @@ from lazyblock.tiler import types as block_types
 from lazyblock.tiler.call import ArrayNumber
 from lazyblock.tiler.ir import Program, walk
 from lazyblock.tiler.lower.call import is_call, lower_call, lower_host_call
+from lazyblock.tiler.lower.contraction import (
+    MATRIX_DTYPES,
+    is_contraction,
+    lower_contraction,
+)
 from lazyblock.tiler.lower.group import lower_group
 from lazyblock.tiler.lower.tail import join_tails
 from lazyblock.tiler.lowered import (
@@ -206,6 +218,11 @@ class _Plan:
 def default_device() -> str:
     """Name of the device new arrays go to."""
     return devices.default_device().name
+
+
+def device_names() -> tuple[str, ...]:
+    """Names of the devices of this machine."""
+    return devices.names()
 
 
 def device_of(node: Node) -> str:
@@ -414,10 +431,12 @@ def _find_plan(
 
 def _make_plan(outputs: Sequence[Node], leaves: Sequence[Node], device: Device) -> _Plan:
     placeholders = [_without_data(leaf) for leaf in leaves]  # a plan keeps no arrays alive
-    outputs = replace_nodes(outputs, dict(zip(leaves, placeholders, strict=True)))
+    outputs = replace_nodes(
+        outputs, dict(zip(leaves, map(_as_leaf, leaves, placeholders), strict=True))
+    )
     fusion, lowered, compiled = compile_for(outputs, device.target)
     _report(outputs, fusion, compiled)
-    executable, results = _assemble(fusion, lowered, compiled, placeholders, device)
+    executable, results = _assemble(outputs, fusion, lowered, compiled, placeholders, device)
     return _Plan(fusion, lowered, executable, results, tuple(leaf.op for leaf in leaves))
 
 
@@ -442,24 +461,40 @@ def compile_for(
 def _lower(group: FusionGroup, stored: frozenset[Node], target: Target) -> Lowered:
     if group.is_on_host:
         return lower_host_call(group, stored)
+    if is_contraction(group):
+        return lower_contraction(group, stored)
     return lower_call(group) if is_call(group) else lower_group(group, stored, target)
 
 
 def _without_data(leaf: Node) -> Node:
     if not isinstance(leaf.attrs, InputAttrs):
         return leaf
-    return make_input(InputAttrs(Placeholder(), leaf.attrs.layout), leaf.line)
+    placeholder = make_input(InputAttrs(Placeholder(), leaf.attrs.layout), leaf.line)
+    return split_input(placeholder) if dtypes.is_complex(leaf.dtype) else placeholder
+
+
+def _as_leaf(leaf: Node, placeholder: Node) -> Node:
+    return complex_of(placeholder) if dtypes.is_complex(leaf.dtype) else placeholder
 
 
 def _simplify(outputs: Sequence[Node], target: Target) -> list[Node]:
     nodes = list(outputs)
     programs = target.num_units * _PROGRAMS_PER_UNIT[target.kind]
+    place = partial(place_contractions, in_kernels=MATRIX_DTYPES, on_host=not target.is_gpu)
     splits = (
         partial(split_scans, num_programs=programs, may_wait=target.is_gpu),
         partial(split_reductions, num_programs=programs),
     )
-    # fold_views again: cut axes are views; copies last: what they keep in memory stays as it is
-    passes: tuple[GraphPass, ...] = (*GRAPH_PASSES, *splits, *GRAPH_PASSES, drop_copies)
+    # complex numbers first: no other pass knows them; fold_views again: cut axes are views; copies
+    # last: what they keep in memory stays as it is
+    passes: tuple[GraphPass, ...] = (
+        split_complex,
+        place,
+        *GRAPH_PASSES,
+        *splits,
+        *GRAPH_PASSES,
+        drop_copies,
+    )
     for run in passes:
         nodes = run(nodes)
         if config.current.verify:
@@ -538,6 +573,7 @@ def _report_stages(kernel: CompiledKernel) -> None:
 
 
 def _assemble(
+    outputs: Sequence[Node],
     fusion: FusionPlan,
     lowered: Sequence[Lowered],
     compiled: Sequence[CompiledKernel],
@@ -582,13 +618,19 @@ def _assemble(
     results = tuple(
         _Result(
             kept.index(number[s.base]),
-            Layout(node.shape, node.dtype, s.strides, s.offset),
+            _layout_as(output, Layout(node.shape, node.dtype, s.strides, s.offset)),
             node.line,
         )
-        for node, s in zip(fusion.outputs, storages, strict=True)
+        for output, node, s in zip(outputs, fusion.outputs, storages, strict=True)
         if s
     )
     return Executable(device, tuple(steps), len(leaves) + len(stored), tuple(kept)), results
+
+
+def _layout_as(output: Node, layout: Layout) -> Layout:
+    """The layout of what was asked for, given that of the array planned for it."""
+    is_complex = dtypes.is_complex(output.dtype)
+    return join_layout(layout, output.dtype) if is_complex else layout
 
 
 def _host_step(low: LoweredHostCall, number: dict[Node, int], frees: tuple[int, ...]) -> HostStep:

@@ -14,18 +14,27 @@ import numpy as np
 import numpy.typing as npt
 
 from lazyblock import dtypes
-from lazyblock.errors import DeviceError, DTypeError, ShapeError, UnsupportedError
+from lazyblock.errors import (
+    DeviceError,
+    DTypeError,
+    ShapeError,
+    UFuncTypeError,
+    UnsupportedError,
+    ValueRangeError,
+)
 from lazyblock.graph import build
 from lazyblock.graph.node import Node
 from lazyblock.shapes import broadcast_shapes
 from lazyblock.tracer.cells import Cell, UnwrittenCell
+from lazyblock.tracer.complex_parts import ComplexParts
 from lazyblock.tracer.conversions import Conversions
 from lazyblock.tracer.functions import Function
 from lazyblock.tracer.indexing import basic_index
 from lazyblock.tracer.methods import Methods
-from lazyblock.tracer.operands import Operand, as_node, can_cast_same_kind
+from lazyblock.tracer.operands import Operand, as_node, can_cast_same_kind, convert, is_operand_type
 from lazyblock.tracer.operators import Operators
 from lazyblock.tracer.protocols import NumPyProtocols, namespace
+from lazyblock.tracer.shaping import Shaping
 from lazyblock.tracer.stages import pipeline
 
 __all__ = [
@@ -54,17 +63,17 @@ def operand_of(value: Any, device: str | None) -> Operand | None:
     kind = type(value)
     if kind is Array:
         return value.node  # type: ignore[no-any-return]
-    if kind is float or kind is int or kind is bool:
+    if kind is float or kind is int or kind is bool or kind is complex:
         return value  # type: ignore[no-any-return]
+    if not is_operand_type(kind):
+        return None
     if isinstance(value, np.generic):
         return as_constant(value)
     if isinstance(value, (np.ndarray, list, tuple)):
         return from_host(np.asarray(value), device)
     if isinstance(value, (int, float)):
         return float(value) if isinstance(value, float) else int(value)
-    if isinstance(value, complex):
-        dtypes.as_dtype(np.complex128)
-    return None
+    return complex(value) if isinstance(value, complex) else None
 
 
 def as_constant(value: np.generic) -> Node:
@@ -119,7 +128,7 @@ def common_device(*values: Any) -> str | None:
     return devices.pop() if devices else None
 
 
-class Array(Operators, Methods, Conversions, NumPyProtocols):
+class Array(Operators, Shaping, Methods, ComplexParts, Conversions, NumPyProtocols):
     """A lazy array. Make one with `lb.asarray` or a creation function."""
 
     __slots__ = ()
@@ -164,7 +173,7 @@ class Array(Operators, Methods, Conversions, NumPyProtocols):
         Raises: DTypeError when NumPy's 'same_kind' rule forbids the cast, ShapeError.
         """
         if not can_cast_same_kind(result.dtype, self.dtype):
-            raise DTypeError(
+            raise UFuncTypeError(
                 f"Cannot cast ufunc '{name}' output from {result.dtype!r} to {self.dtype!r} with "
                 "casting rule 'same_kind'"
             )
@@ -184,7 +193,7 @@ class Array(Operators, Methods, Conversions, NumPyProtocols):
             raise DTypeError(f"Cannot assign a {type(value).__name__} to elements.")
         if isinstance(value, Array):
             common_device(self, value)
-        node = as_node(operand, self.dtype)
+        node = as_node(operand, operand.dtype if isinstance(operand, Node) else self.dtype)
         extra = node.ndim - self.ndim
         if extra > 0 and set(node.shape[:extra]) == {1}:
             node = build.squeeze(node, range(extra))
@@ -197,7 +206,9 @@ class Array(Operators, Methods, Conversions, NumPyProtocols):
         self._write(node)
 
     def _write(self, node: Node) -> None:
-        node = build.cast(node, self.dtype)
+        if not self._cell.is_writeable:
+            raise ValueRangeError("assignment destination is read-only")
+        node = convert(node, self.dtype)
         if self._view is not None:
             if self.size == 0:
                 return

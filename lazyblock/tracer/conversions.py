@@ -23,13 +23,21 @@ class Conversions(Handle):
         """Evaluate, wait and give a NumPy array (read-only, without a copy, on the CPU)."""
         return self._values("numpy")
 
-    def item(self, *index: Any) -> bool | int | float:
+    def item(self, *index: Any) -> bool | int | float | complex:
         """Evaluate and give one element as a Python number."""
         if not index and self.size != 1:
             raise ValueRangeError("can only convert an array of size 1 to a Python scalar")
         values = self._values("item")
-        result: bool | int | float = values.item(*index)
+        result: bool | int | float | complex = values.item(*index)
         return result
+
+    def tobytes(self, order: Any = "C") -> bytes:
+        """Evaluate and give the bytes of the elements."""
+        return self._values("tobytes").tobytes(order)
+
+    def tofile(self, fid: Any, /, sep: str = "", format: str = "%s") -> None:
+        """Evaluate and write the elements to a file."""
+        self._values("tofile").tofile(fid, sep, format)
 
     def tolist(self) -> Any:
         """Evaluate and give nested lists of Python numbers."""

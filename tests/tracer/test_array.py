@@ -296,8 +296,8 @@ def test_duplicate_axis_is_refused():
 @pytest.mark.parametrize(
     ("value", "name"),
     [
-        (1j, "complex128"),
-        (np.array([1 + 2j], np.complex64), "complex64"),
+        (np.clongdouble(1j), "clongdouble|complex256"),
+        (np.array([1 + 2j], np.clongdouble), "clongdouble|complex256"),
         (np.array(["2020-01-01"], "M8[D]"), "datetime64"),
         (np.array(["text"]), "<U4"),
         (np.array([None]), "object"),
