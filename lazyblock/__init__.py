@@ -41,29 +41,13 @@ from lazyblock.tracer import (
     differences,
     elementwise,
     evaluation,
-<<<<<<< HEAD
     histograms,
     host_functions,
-||||||| merged common ancestors
-<<<<<<<<< Temporary merge branch 1
-=======
->>>>>>> protocols
     imports,
-<<<<<<< HEAD
     insertion,
-||||||| merged common ancestors
-||||||||| merged common ancestors
-=========
-=======
->>>>>>> protocols
     inspection,
-<<<<<<< HEAD
     joining,
     linear_algebra,
-||||||| merged common ancestors
->>>>>>>>> Temporary merge branch 2
-=======
->>>>>>> protocols
     manipulation,
     nan_functions,
     order_statistics,
@@ -95,29 +79,13 @@ from lazyblock.tracer.diagonals import *
 from lazyblock.tracer.differences import *
 from lazyblock.tracer.elementwise import *
 from lazyblock.tracer.evaluation import *
-<<<<<<< HEAD
 from lazyblock.tracer.histograms import *
 from lazyblock.tracer.host_functions import *
-||||||| merged common ancestors
-<<<<<<<<< Temporary merge branch 1
-=======
->>>>>>> protocols
 from lazyblock.tracer.imports import *
-<<<<<<< HEAD
 from lazyblock.tracer.insertion import *
-||||||| merged common ancestors
-||||||||| merged common ancestors
-=========
-=======
->>>>>>> protocols
 from lazyblock.tracer.inspection import *
-<<<<<<< HEAD
 from lazyblock.tracer.joining import *
 from lazyblock.tracer.linear_algebra import *
-||||||| merged common ancestors
->>>>>>>>> Temporary merge branch 2
-=======
->>>>>>> protocols
 from lazyblock.tracer.manipulation import *
 from lazyblock.tracer.nan_functions import *
 from lazyblock.tracer.order_statistics import *
@@ -167,40 +135,25 @@ __all__ = [
     "testing",
     "tools",
 ]
+__all__ += constants.__all__
+__all__ += dtypes.__all__
 __all__ += bits.__all__
 __all__ += calls.__all__
 __all__ += complex_numbers.__all__
-__all__ += constants.__all__
 __all__ += convolutions.__all__
 __all__ += creation.__all__
 __all__ += data_types.__all__
 __all__ += diagonals.__all__
 __all__ += differences.__all__
-__all__ += dtypes.__all__
 __all__ += elementwise.__all__
 __all__ += evaluation.__all__
-<<<<<<< HEAD
-||||||| merged common ancestors
-<<<<<<<<< Temporary merge branch 1
-__all__ += imports.__all__
-||||||||| merged common ancestors
-=========
-=======
-__all__ += imports.__all__
->>>>>>> protocols
-__all__ += inspection.__all__
-<<<<<<< HEAD
-__all__ += imports.__all__
 __all__ += histograms.__all__
 __all__ += host_functions.__all__
+__all__ += imports.__all__
 __all__ += insertion.__all__
+__all__ += inspection.__all__
 __all__ += joining.__all__
 __all__ += linear_algebra.__all__
-__all__ += subscripts.__all__
-||||||| merged common ancestors
->>>>>>>>> Temporary merge branch 2
-=======
->>>>>>> protocols
 __all__ += manipulation.__all__
 __all__ += nan_functions.__all__
 __all__ += order_statistics.__all__
@@ -212,9 +165,10 @@ __all__ += ranges.__all__
 __all__ += reductions.__all__
 __all__ += scans.__all__
 __all__ += searching.__all__
+__all__ += selection.__all__
 __all__ += sets.__all__
 __all__ += sorting.__all__
-__all__ += utility.__all__
-__all__ += selection.__all__
 __all__ += statistics.__all__
+__all__ += subscripts.__all__
 __all__ += taking.__all__
+__all__ += utility.__all__
