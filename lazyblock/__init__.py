@@ -22,22 +22,34 @@ from lazyblock.tracer import (
     calls,
     complex_numbers,
     creation,
+    data_types,
     elementwise,
     evaluation,
+    inspection,
     manipulation,
     reductions,
     scans,
+    searching,
+    sets,
+    sorting,
+    utility,
 )
 from lazyblock.tracer.array import Array
 from lazyblock.tracer.calls import *
 from lazyblock.tracer.compiled import compile
 from lazyblock.tracer.complex_numbers import *
 from lazyblock.tracer.creation import *
+from lazyblock.tracer.data_types import *
 from lazyblock.tracer.elementwise import *
 from lazyblock.tracer.evaluation import *
+from lazyblock.tracer.inspection import *
 from lazyblock.tracer.manipulation import *
 from lazyblock.tracer.reductions import *
 from lazyblock.tracer.scans import *
+from lazyblock.tracer.searching import *
+from lazyblock.tracer.sets import *
+from lazyblock.tracer.sorting import *
+from lazyblock.tracer.utility import *
 from lazyblock.version import __version__
 
 start_listeners()
@@ -72,8 +84,14 @@ __all__ += dtypes.__all__
 __all__ += calls.__all__
 __all__ += complex_numbers.__all__
 __all__ += creation.__all__
+__all__ += data_types.__all__
 __all__ += elementwise.__all__
 __all__ += evaluation.__all__
+__all__ += inspection.__all__
 __all__ += manipulation.__all__
 __all__ += reductions.__all__
 __all__ += scans.__all__
+__all__ += searching.__all__
+__all__ += sets.__all__
+__all__ += sorting.__all__
+__all__ += utility.__all__

@@ -46,6 +46,7 @@ from lazyblock.graph.node import Node, make_input
 from lazyblock.graph.ops import Op
 from lazyblock.graph.passes import GRAPH_PASSES
 from lazyblock.graph.passes.drop_copies import drop_copies
+from lazyblock.graph.passes.place_contractions import place_contractions
 from lazyblock.graph.passes.split_complex import (
     complex_of,
     join_layout,
@@ -67,6 +68,11 @@ from lazyblock.tiler import types as block_types
 from lazyblock.tiler.call import ArrayNumber
 from lazyblock.tiler.ir import Program, walk
 from lazyblock.tiler.lower.call import is_call, lower_call, lower_host_call
+from lazyblock.tiler.lower.contraction import (
+    MATRIX_DTYPES,
+    is_contraction,
+    lower_contraction,
+)
 from lazyblock.tiler.lower.group import lower_group
 from lazyblock.tiler.lower.tail import join_tails
 from lazyblock.tiler.lowered import (
@@ -86,6 +92,7 @@ from lazyblock.tiler.passes.expand_math import expand_math
 from lazyblock.tiler.passes.fold_constants import fold_constants
 from lazyblock.tiler.passes.keep_precision import keep_precision
 from lazyblock.tiler.passes.legalise_half import NATIVE_ON_GPU, legalise_half
+from lazyblock.tiler.passes.pad_blocks import pad_blocks
 from lazyblock.tiler.passes.relax_arithmetic import relax_arithmetic
 from lazyblock.tiler.passes.version_masks import version_masks
 from lazyblock.tiler.printer import print_program
@@ -211,6 +218,11 @@ class _Plan:
 def default_device() -> str:
     """Name of the device new arrays go to."""
     return devices.default_device().name
+
+
+def device_names() -> tuple[str, ...]:
+    """Names of the devices of this machine."""
+    return devices.names()
 
 
 def device_of(node: Node) -> str:
@@ -449,6 +461,8 @@ def compile_for(
 def _lower(group: FusionGroup, stored: frozenset[Node], target: Target) -> Lowered:
     if group.is_on_host:
         return lower_host_call(group, stored)
+    if is_contraction(group):
+        return lower_contraction(group, stored)
     return lower_call(group) if is_call(group) else lower_group(group, stored, target)
 
 
@@ -466,6 +480,7 @@ def _as_leaf(leaf: Node, placeholder: Node) -> Node:
 def _simplify(outputs: Sequence[Node], target: Target) -> list[Node]:
     nodes = list(outputs)
     programs = target.num_units * _PROGRAMS_PER_UNIT[target.kind]
+    place = partial(place_contractions, in_kernels=MATRIX_DTYPES, on_host=not target.is_gpu)
     splits = (
         partial(split_scans, num_programs=programs, may_wait=target.is_gpu),
         partial(split_reductions, num_programs=programs),
@@ -474,6 +489,7 @@ def _simplify(outputs: Sequence[Node], target: Target) -> list[Node]:
     # last: what they keep in memory stays as it is
     passes: tuple[GraphPass, ...] = (
         split_complex,
+        place,
         *GRAPH_PASSES,
         *splits,
         *GRAPH_PASSES,
@@ -501,7 +517,7 @@ def _run_passes(program: Program, passes: Sequence[BlockPass]) -> Program:
 
 def compile_block_program(program: Program, target: Target) -> CompiledKernel:
     """Compile any block program, through the cache."""
-    return _compile(program, target)
+    return _compile(pad_blocks(program), target)
 
 
 def load_block_program(program: Program, device: Device) -> BlockKernel:
@@ -509,7 +525,7 @@ def load_block_program(program: Program, device: Device) -> BlockKernel:
 
     Raises: CompileError, OutOfResourcesError.
     """
-    program = _run_passes(program, TIDY_PASSES)
+    program = _run_passes(program, (pad_blocks, *TIDY_PASSES))
     kernel = _compile(program, device.target)
     _report_stages(kernel)
     return BlockKernel(program, kernel, devices.load(kernel, device), device)

@@ -29,6 +29,12 @@ def default_device() -> Device:
     return get_device(None)
 
 
+def names() -> tuple[str, ...]:
+    """Names of the devices of this machine, the default one among them, the CPU first."""
+    found = ("cpu", *(device.name for device in cuda.cuda_devices()), default_device().name)
+    return tuple(dict.fromkeys(found))
+
+
 def get_device(name: str | None) -> Device:
     """The device called `name`; None for the default. Raises: DeviceError."""
     name = name or config.current.device or ("cuda" if cuda.is_available() else "cpu")

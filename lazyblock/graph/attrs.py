@@ -143,6 +143,13 @@ class ScanAttrs:
 
 
 @dataclass(frozen=True, slots=True)
+class ContractAttrs:
+    """The dtype of the result; sums are kept in that of `contraction.sum_dtype`."""
+
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
 class CallAttrs:
     """Result number `index` of a call (CALL, HOST). call: of what; opaque to the graph."""
 
@@ -169,6 +176,7 @@ Attrs = (
     | CastAttrs
     | ReduceAttrs
     | ScanAttrs
+    | ContractAttrs
     | CallAttrs
 )
 

@@ -19,6 +19,7 @@ from lazyblock.graph.attrs import (
     CallAttrs,
     CastAttrs,
     ConstantAttrs,
+    ContractAttrs,
     InputAttrs,
     IotaAttrs,
     Layout,
@@ -234,6 +235,11 @@ def reduce(kind: ReduceKind, operand: Node, axes: tuple[int, ...]) -> Node:
 def reduce_keepdims(kind: ReduceKind, operand: Node, axes: tuple[int, ...]) -> Node:
     """As `reduce`, the axes staying with extent 1."""
     return expand_dims(reduce(kind, operand, axes), axes)
+
+
+def contract(a: Node, b: Node, dtype: DType) -> Node:
+    """a @ b for stacks of matrices (B, M, K) and (B, K, N) of one dtype, rounded once."""
+    return make_node(Op.CONTRACT, (a, b), ContractAttrs(dtype))
 
 
 def scan(

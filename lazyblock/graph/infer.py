@@ -97,6 +97,14 @@ def _scan(inputs: tuple[Node, ...], attrs: Any) -> Inferred:
     return operand.shape, operand.dtype
 
 
+def _contract(inputs: tuple[Node, ...], attrs: Any) -> Inferred:
+    a, b = inputs
+    fits = a.ndim == b.ndim == 3 and a.shape[0] == b.shape[0] and a.shape[2] == b.shape[1]
+    if not fits or a.dtype != b.dtype:
+        raise ShapeError(f"Cannot contract {a.dtype}{a.shape} and {b.dtype}{b.shape}.")
+    return (*a.shape[:2], b.shape[2]), attrs.dtype
+
+
 def _check_kind(kind: ReduceKind, dtype: DType) -> None:
     if kind in (ReduceKind.ANY, ReduceKind.ALL) and dtype != dtypes.bool_:
         raise DTypeError(f"'{kind.value}' reduces bool, not {dtype}.")
@@ -117,5 +125,6 @@ _RULES: dict[Op, Callable[[tuple[Node, ...], Any], Inferred]] = {
     Op.RESHAPE: _reshape,
     Op.REDUCE: _reduce,
     Op.SCAN: _scan,
+    Op.CONTRACT: _contract,
     **dict.fromkeys((Op.CALL, Op.HOST), _input),
 }

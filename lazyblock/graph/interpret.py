@@ -20,6 +20,7 @@ from lazyblock.graph.attrs import (
     ViewAttrs,
 )
 from lazyblock.graph.build import constant_value
+from lazyblock.graph.contraction import multiply_matrices
 from lazyblock.graph.node import Node
 from lazyblock.graph.ops import Op, ReduceKind
 from lazyblock.graph.traverse import topological
@@ -136,8 +137,10 @@ _RULES: dict[Op, Callable[..., Any]] = {
     Op.COMPLEX: _complex,
     Op.REDUCE: _reduce,
     Op.SCAN: _scan,
+    Op.CONTRACT: lambda node, a, b: multiply_matrices(a, b, dtype=node.dtype),
     **dict.fromkeys((Op.CALL, Op.HOST), _call),
     Op.WHERE: lambda node, condition, a, b: np.where(condition, a, b),
+    Op.NEXTAFTER: lambda node, x, y: np.nextafter(x, y),
 }
 
 _UFUNCS: dict[ReduceKind, np.ufunc] = {

@@ -24,6 +24,7 @@ class Category(enum.Enum):
     REDUCTION = "reduction"
     SCAN = "scan"
     VIEW = "view"
+    CONTRACTION = "contraction"
     CALL = "call"
 
 
@@ -48,6 +49,7 @@ class Op(enum.Enum):
     IMAG = "imag"
     REDUCE = "reduce"
     SCAN = "scan"  # result[i] combines an optional start and elements 0 ... i along an axis
+    CONTRACT = "contract"  # stacks of matrices, multiplied
     CALL = "call"  # a result of a user's block kernel
     HOST = "host"  # a result of a NumPy function that runs on the host
     # elementwise arithmetic
@@ -69,6 +71,7 @@ class Op(enum.Enum):
     FMAX = "fmax"
     FMIN = "fmin"
     COPYSIGN = "copysign"
+    NEXTAFTER = "nextafter"
     # comparisons and tests
     EQUAL = "equal"
     NOT_EQUAL = "not_equal"
@@ -153,6 +156,7 @@ ELEMENTWISE: dict[Op, OpInfo] = {
     **_infos("power", 2, "iuf", flops=60),
     **_infos("fmax fmin", 2, "fc"),
     **_infos("copysign", 2, "f"),
+    **_infos("nextafter", 2, "f", flops=8),
     **_infos("negative", 1, "iufc"),
     **_infos("absolute", 1, "biufc"),
     **_infos("sign", 1, "iufc", flops=3),
@@ -184,6 +188,7 @@ CATEGORY: dict[Op, Category] = {
     **dict.fromkeys((Op.VIEW, Op.RESHAPE), Category.VIEW),
     Op.REDUCE: Category.REDUCTION,
     Op.SCAN: Category.SCAN,
+    Op.CONTRACT: Category.CONTRACTION,
     **dict.fromkeys((Op.CALL, Op.HOST), Category.CALL),
     **dict.fromkeys(ELEMENTWISE, Category.ELEMENTWISE),
 }

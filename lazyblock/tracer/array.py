@@ -14,7 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from lazyblock import dtypes
-from lazyblock.errors import DeviceError, DTypeError, ShapeError, UnsupportedError
+from lazyblock.errors import (
+    DeviceError,
+    DTypeError,
+    ShapeError,
+    UFuncTypeError,
+    UnsupportedError,
+    ValueRangeError,
+)
 from lazyblock.graph import build
 from lazyblock.graph.node import Node
 from lazyblock.shapes import broadcast_shapes
@@ -24,9 +31,10 @@ from lazyblock.tracer.conversions import Conversions
 from lazyblock.tracer.functions import Function
 from lazyblock.tracer.indexing import basic_index
 from lazyblock.tracer.methods import Methods
-from lazyblock.tracer.operands import Operand, as_node, can_cast_same_kind, convert
+from lazyblock.tracer.operands import Operand, as_node, can_cast_same_kind, convert, is_operand_type
 from lazyblock.tracer.operators import Operators
 from lazyblock.tracer.protocols import NumPyProtocols, namespace
+from lazyblock.tracer.shaping import Shaping
 from lazyblock.tracer.stages import pipeline
 
 __all__ = [
@@ -57,6 +65,8 @@ def operand_of(value: Any, device: str | None) -> Operand | None:
         return value.node  # type: ignore[no-any-return]
     if kind is float or kind is int or kind is bool or kind is complex:
         return value  # type: ignore[no-any-return]
+    if not is_operand_type(kind):
+        return None
     if isinstance(value, np.generic):
         return as_constant(value)
     if isinstance(value, (np.ndarray, list, tuple)):
@@ -118,7 +128,7 @@ def common_device(*values: Any) -> str | None:
     return devices.pop() if devices else None
 
 
-class Array(Operators, Methods, ComplexParts, Conversions, NumPyProtocols):
+class Array(Operators, Shaping, Methods, ComplexParts, Conversions, NumPyProtocols):
     """A lazy array. Make one with `lb.asarray` or a creation function."""
 
     __slots__ = ()
@@ -163,7 +173,7 @@ class Array(Operators, Methods, ComplexParts, Conversions, NumPyProtocols):
         Raises: DTypeError when NumPy's 'same_kind' rule forbids the cast, ShapeError.
         """
         if not can_cast_same_kind(result.dtype, self.dtype):
-            raise DTypeError(
+            raise UFuncTypeError(
                 f"Cannot cast ufunc '{name}' output from {result.dtype!r} to {self.dtype!r} with "
                 "casting rule 'same_kind'"
             )
@@ -196,6 +206,8 @@ class Array(Operators, Methods, ComplexParts, Conversions, NumPyProtocols):
         self._write(node)
 
     def _write(self, node: Node) -> None:
+        if not self._cell.is_writeable:
+            raise ValueRangeError("assignment destination is read-only")
         node = convert(node, self.dtype)
         if self._view is not None:
             if self.size == 0:

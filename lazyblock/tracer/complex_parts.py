@@ -32,11 +32,12 @@ class ComplexParts(Handle):
 
     @property
     def imag(self) -> Self:
-        """The imaginary parts, a view; of a real array zeros."""
+        """The imaginary parts, a view; of a real array zeros that cannot be written."""
         if dtypes.is_complex(self.dtype):
             return self._part(Op.IMAG)
-        zero = build.constant(0, self.dtype)
-        return self._with(build.broadcast_to(zero, self.shape))
+        zeros = self._with(build.broadcast_to(build.constant(0, self.dtype), self.shape))
+        zeros._cell.is_writeable = False
+        return zeros
 
     @imag.setter
     def imag(self, value: Any) -> None:
@@ -49,7 +50,7 @@ class ComplexParts(Handle):
         return type(self)(self._cell, view.of_part(part))
 
     def conjugate(self) -> Self:
-        """The complex conjugates."""
-        return self._record(FUNCTIONS["conjugate"], self)
+        """The complex conjugates; a real array is its own."""
+        return self._record(FUNCTIONS["conjugate"], self) if dtypes.is_complex(self.dtype) else self
 
     conj = conjugate

@@ -31,6 +31,14 @@ class Conversions(Handle):
         result: bool | int | float | complex = values.item(*index)
         return result
 
+    def tobytes(self, order: Any = "C") -> bytes:
+        """Evaluate and give the bytes of the elements."""
+        return self._values("tobytes").tobytes(order)
+
+    def tofile(self, fid: Any, /, sep: str = "", format: str = "%s") -> None:
+        """Evaluate and write the elements to a file."""
+        self._values("tofile").tofile(fid, sep, format)
+
     def tolist(self) -> Any:
         """Evaluate and give nested lists of Python numbers."""
         return self._values("tolist").tolist()

@@ -91,6 +91,7 @@ __all__ = [
     "mod",
     "multiply",
     "negative",
+    "nextafter",
     "not_equal",
     "positive",
     "pow",
@@ -233,6 +234,7 @@ logical_xor = _binary("logical_xor")
 maximum = _binary("maximum")
 minimum = _binary("minimum")
 multiply = _binary("multiply")
+nextafter = _binary("nextafter")
 not_equal = _binary("not_equal")
 pow = power = _binary("power")
 mod = remainder = _binary("remainder")

@@ -286,7 +286,7 @@ def _logical(op: Op) -> Lowering:
 # Rows: name -> rules. The dtype rule is that of NumPy's ufunc of the name.
 
 _PLAIN = """
-    subtract divide floor_divide remainder fmod negative sign sqrt copysign signbit
+    subtract divide floor_divide remainder fmod negative sign sqrt copysign nextafter signbit
     bitwise_and bitwise_or bitwise_xor invert left_shift right_shift rint
     exp exp2 expm1 log log1p log2 log10 sin cos tan arctan2 sinh cosh tanh cbrt hypot
 """

@@ -35,8 +35,6 @@ def test_out_writes_into_lazy_arrays():
     same(view, [5, 2])
     with pytest.raises(TypeError, match="same_kind"):
         np.add(x, 1, out=lazy([0, 0]))
-    with pytest.raises(TypeError):
-        np.add(x, 1, out=np.zeros(2))
 
 
 def test_dtype_of_a_ufunc():
@@ -59,10 +57,8 @@ def test_reduce_of_ufuncs(ufunc, expected):
 def test_what_does_not_record_is_a_type_error():
     x = lazy([1.0, 2.0])
     for call in (
-        lambda: np.subtract.accumulate(x),
-        lambda: np.subtract.reduce(x),
-        lambda: np.add(x, 1, where=np.array([True, False])),
-        lambda: np.frexp(x),
+        lambda: np.isnat(x),
+        lambda: np.bitwise_and(x, 1),
         lambda: np.add(x, object()),
     ):
         with pytest.raises(TypeError):

@@ -45,8 +45,12 @@ class GroupValues(Tile):
     def _find_accesses(self) -> dict[Read, Access]:
         accesses: dict[Read, Access] = {}
         for root in self.group.roots:
-            for node, at in walk_reads(root, self.group.maps[root], self.space, self._is_boundary):
-                if node not in self.own and node.op is not Op.CONSTANT:
+            map = self.group.maps[root]
+            reads: Iterable[Read] = [(root, map)]
+            if root.op is not Op.IOTA:
+                reads = walk_reads(root, map, self.space, self._is_boundary)
+            for node, at in reads:
+                if node.op is Op.IOTA or (node not in self.own and node.op is not Op.CONSTANT):
                     accesses[node, at] = self._access(node, at)
         return accesses
 
