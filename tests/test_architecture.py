@@ -26,6 +26,7 @@ BLOCK_IR = ["tiler.ir", "tiler.ops", "tiler.types", "tiler.printer"]
 PLAN = ["fusion.plan", "fusion.reads", "fusion.storage"]  # the planner's data, not its search
 BLOCK_TOOLS = ["tiler.builder", "tiler.math", "tiler.verify", "tiler.parser", "tiler.interpret"]
 BLOCK_TOOLS += ["tiler.call", "tiler.interpret_memory"]
+PLANS = ["device_data", "kernels", "plan_steps", "plans", "position_checks", "replacement"]
 
 MAY_IMPORT = {
     **{module: [] for module in GROUND_FLOOR},
@@ -40,7 +41,10 @@ MAY_IMPORT = {
     "backend": ["backend", *BLOCK_IR, "tiler.analysis"],
     "backend.runtime.checked": ["backend", *BLOCK_IR, *BLOCK_TOOLS],
     "tracer": ["tracer", "graph", "pipeline"],
-    "pipeline": [*STAGES, "kernels", "position_checks", "replacement"],
+    "pipeline": [*STAGES, *PLANS],
+    "plans": [*STAGES, *PLANS],
+    "plan_steps": STAGES,
+    "device_data": [*STAGES, "position_checks"],
     "position_checks": STAGES,
     "kernels": STAGES,
     "replacement": [*STAGES, "kernels", "testing"],
