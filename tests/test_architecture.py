@@ -25,7 +25,7 @@ NAMESPACES = ["linalg", "fft", "tools"]
 BLOCK_IR = ["tiler.ir", "tiler.ops", "tiler.types", "tiler.printer"]
 PLAN = ["fusion.plan", "fusion.reads", "fusion.storage"]  # the planner's data, not its search
 BLOCK_TOOLS = ["tiler.builder", "tiler.math", "tiler.verify", "tiler.parser", "tiler.interpret"]
-BLOCK_TOOLS += ["tiler.call", "tiler.interpret_memory"]
+BLOCK_TOOLS += ["tiler.call"]
 PLANS = ["device_data", "kernels", "plan_steps", "plans", "position_checks", "replacement"]
 
 MAY_IMPORT = {

@@ -120,7 +120,7 @@ class Function:
         info = ops.ELEMENTWISE[rule] if isinstance(rule, Op) else None
         is_plain = all(dtype == loop[0] for dtype in loop[: len(kinds)])
         if isinstance(rule, Op) and info and is_plain and ops.kind_of(loop[0]) in info.domain:
-            result = dtypes.bool_ if info.to_bool else loop[0]
+            result = ops.result_dtype(rule, loop[0])
             if all(kind == loop[0] for kind in kinds):
                 self._direct[loop[0]] = rule, result
             elif kinds[0] == loop[0] and kinds[1] not in self.scalars:
