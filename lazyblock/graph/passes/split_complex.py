@@ -306,6 +306,7 @@ _RULES: dict[Op, Callable[..., _Value]] = {
     Op.VIEW: _view,
     Op.RESHAPE: _reshape,
     Op.REDUCE: _reduce,
+    Op.GATHER: _each_part,
     Op.SCAN: _each_part,
     Op.HOST: _call,
 }
