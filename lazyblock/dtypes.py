@@ -17,6 +17,8 @@ from lazyblock.errors import DTypeError
 __all__ = [  # the names `lazyblock` shows
     "bfloat16",
     "bool_",
+    "complex64",
+    "complex128",
     "float16",
     "float32",
     "float64",
@@ -36,6 +38,7 @@ bool_ = np.dtype(np.bool_)
 int8, int16, int32, int64 = (np.dtype(f"int{n}") for n in (8, 16, 32, 64))
 uint8, uint16, uint32, uint64 = (np.dtype(f"uint{n}") for n in (8, 16, 32, 64))
 float16, float32, float64 = (np.dtype(f"float{n}") for n in (16, 32, 64))
+complex64, complex128 = np.dtype(np.complex64), np.dtype(np.complex128)
 bfloat16 = np.dtype(ml_dtypes.bfloat16)
 float8_e5m2 = np.dtype(ml_dtypes.float8_e5m2)  # float8s are of block kernels only
 float8_e4m3fn = np.dtype(ml_dtypes.float8_e4m3fn)
@@ -45,14 +48,17 @@ float8_e5m2fnuz = np.dtype(ml_dtypes.float8_e5m2fnuz)
 SIGNED = (int8, int16, int32, int64)
 UNSIGNED = (uint8, uint16, uint32, uint64)
 FLOATING = (float16, bfloat16, float32, float64)
-SUPPORTED = (bool_, *SIGNED, *UNSIGNED, *FLOATING)
+REAL = (bool_, *SIGNED, *UNSIGNED, *FLOATING)  # what kernels compute with
+COMPLEX = (complex64, complex128)  # pairs of those, once a graph is planned
+SUPPORTED = (*REAL, *COMPLEX)
 
 _SUPPORTED_SET = frozenset(SUPPORTED)
 _FLOATING_SET = frozenset(FLOATING)
+_PARTS = {complex64: float32, complex128: float64}
 _NAMES = {dtype.name: dtype for dtype in SUPPORTED}
 
 # Weak (Python) scalars by kind: a scalar takes the array's dtype if its kind is not above it.
-WEAK_TYPES: tuple[type, ...] = (bool, int, float)
+WEAK_TYPES: tuple[type, ...] = (bool, int, float, complex)
 
 
 def as_dtype(dtype: Any) -> DType:
@@ -98,6 +104,26 @@ def is_floating(dtype: DType) -> bool:
     return dtype in _FLOATING_SET
 
 
+def is_complex(dtype: DType) -> bool:
+    """One of COMPLEX."""
+    return dtype.kind == "c"
+
+
+def is_inexact(dtype: DType) -> bool:
+    """Floating or complex."""
+    return is_floating(dtype) or is_complex(dtype)
+
+
+def part_dtype(dtype: DType) -> DType:
+    """The dtype of a complex dtype's parts; a real dtype is its own."""
+    return _PARTS.get(dtype, dtype)
+
+
+def complex_dtype(part: DType) -> DType:
+    """The complex dtype whose parts are float32 or float64."""
+    return complex64 if part == float32 else complex128
+
+
 def is_half(dtype: DType) -> bool:
     """float16 or bfloat16: the types whose arithmetic runs in float32 and rounds back."""
     return dtype in (float16, bfloat16)
@@ -127,18 +153,20 @@ def promote(left: DType, right: DType) -> DType:
 
 @cache
 def promote_weak(dtype: DType, kind: type) -> DType:
-    """Dtype of an array of `dtype` meeting a Python scalar of type `kind` (bool, int or float)."""
-    if kind is bool or (kind is int and dtype != bool_) or is_floating(dtype):
+    """Dtype of an array of `dtype` meeting a Python scalar of a type of WEAK_TYPES."""
+    if kind is complex:
+        return promote(dtype, complex64) if is_inexact(dtype) else complex128
+    if kind is bool or (kind is int and dtype != bool_) or is_inexact(dtype):
         return dtype
     return int64 if kind is int else float64
 
 
 def result_type(*operands: DType | type) -> DType:
-    """Promote dtypes and weak Python scalar types (bool, int, float), as NEP 50 does."""
+    """Promote dtypes and weak Python scalar types (those of WEAK_TYPES), as NEP 50 does."""
     strong = [o for o in operands if isinstance(o, np.dtype)]
     weak = [o for o in operands if not isinstance(o, np.dtype)]
     if not strong:
-        default: dict[Any, DType] = {bool: bool_, int: int64, float: float64}
+        default = dict(zip(WEAK_TYPES, (bool_, int64, float64, complex128), strict=True))
         strong = [default[max(weak, key=WEAK_TYPES.index)]]
     result = strong[0]
     for dtype in strong[1:]:

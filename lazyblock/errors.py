@@ -7,6 +7,8 @@ ValueError` keeps working. A message is one sentence with what was given and wha
 
 from __future__ import annotations
 
+from numpy._core._exceptions import UFuncTypeError as NumPyUFuncTypeError  # has no public name
+
 
 class LazyBlockError(Exception):
     """Base of all lazyblock errors; `note` and `hint` become further lines of the message."""
@@ -35,6 +37,10 @@ class AxisError(ShapeError, IndexError):
 
 class DTypeError(LazyBlockError, TypeError):
     """A dtype that is not supported, or not by this operation."""
+
+
+class UFuncTypeError(DTypeError, NumPyUFuncTypeError):
+    """A cast that the casting rule of a ufunc or an in-place operator forbids."""
 
 
 class IndexingError(LazyBlockError, IndexError):

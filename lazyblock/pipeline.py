@@ -47,6 +47,13 @@ from lazyblock.graph.node import Node, make_input
 from lazyblock.graph.ops import Op
 from lazyblock.graph.passes import GRAPH_PASSES
 from lazyblock.graph.passes.drop_copies import drop_copies
+from lazyblock.graph.passes.place_contractions import place_contractions
+from lazyblock.graph.passes.split_complex import (
+    complex_of,
+    join_layout,
+    split_complex,
+    split_input,
+)
 from lazyblock.graph.passes.split_reductions import split_reductions
 from lazyblock.graph.passes.split_scans import split_scans
 from lazyblock.graph.printer import print_graph
@@ -57,12 +64,18 @@ from lazyblock.language.kernel_file import KernelFile
 from lazyblock.position_checks import report_waiting, with_checks
 from lazyblock.recently_used import RecentlyUsed
 from lazyblock.replacement import replace_kernel
+from lazyblock.shapes import Shape, Strides
 from lazyblock.source import SourceLine, user_line
 from lazyblock.target import Target
 from lazyblock.tiler import types as block_types
 from lazyblock.tiler.call import ArrayNumber
 from lazyblock.tiler.ir import Program, walk
 from lazyblock.tiler.lower.call import is_call, lower_call, lower_host_call
+from lazyblock.tiler.lower.contraction import (
+    MATRIX_DTYPES,
+    is_contraction,
+    lower_contraction,
+)
 from lazyblock.tiler.lower.group import lower_group
 from lazyblock.tiler.lower.tail import join_tails
 from lazyblock.tiler.lowered import (
@@ -82,6 +95,7 @@ from lazyblock.tiler.passes.expand_math import expand_math
 from lazyblock.tiler.passes.fold_constants import fold_constants
 from lazyblock.tiler.passes.keep_precision import keep_precision
 from lazyblock.tiler.passes.legalise_half import NATIVE_ON_GPU, legalise_half
+from lazyblock.tiler.passes.pad_blocks import pad_blocks
 from lazyblock.tiler.passes.relax_arithmetic import relax_arithmetic
 from lazyblock.tiler.passes.version_masks import version_masks
 from lazyblock.tiler.printer import print_program
@@ -211,6 +225,11 @@ def default_device() -> str:
     return devices.default_device().name
 
 
+def device_names() -> tuple[str, ...]:
+    """Names of the devices of this machine."""
+    return devices.names()
+
+
 def device_of(node: Node) -> str:
     """Name of the device an INPUT's data is on; of the default device for other nodes."""
     return _device_of([node]).name
@@ -234,6 +253,24 @@ def alias_numpy(array: NDArray) -> Node:
     buffer = devices.alias_host(array)
     offset = (array.ctypes.data - buffer.pointer) // dtype.itemsize
     return build.input_array(buffer, array.shape, dtype, strides, offset)
+
+
+def alias_device(
+    name: str, address: int, shape: Shape, dtype: DType, strides: Strides, owner: Any
+) -> Node:
+    """An array over memory of a GPU that `owner` keeps; `address` is that of the first element."""
+    buffer, offset = devices.alias_device(name, address, dtype.itemsize, owner)
+    return build.input_array(buffer, shape, dtype, strides, offset)
+
+
+def stream_of(buffer: Any) -> int | None:
+    """The number of the stream that computes a buffer; None for devices without streams."""
+    return buffer.device.stream_number()  # type: ignore[no-any-return]
+
+
+def stream_number(name: str) -> int | None:
+    """The number of a device's stream. Raises: DeviceError."""
+    return devices.get_device(name).stream_number()
 
 
 def to_numpy(node: Node) -> NDArray:
@@ -419,11 +456,14 @@ def _find_plan(
 
 def _make_plan(outputs: Sequence[Node], leaves: Sequence[Node], device: Device) -> _Plan:
     placeholders = [_without_data(leaf) for leaf in leaves]  # a plan keeps no arrays alive
-    outputs = replace_nodes(outputs, dict(zip(leaves, placeholders, strict=True)))
+    outputs = replace_nodes(
+        outputs, dict(zip(leaves, map(_as_leaf, leaves, placeholders), strict=True))
+    )
     found, checks = find_position_checks(outputs)
-    fusion, lowered, compiled = compile_for([*outputs, *found], device.target)
+    outputs = [*outputs, *found]
+    fusion, lowered, compiled = compile_for(outputs, device.target)
     _report(outputs, fusion, compiled)
-    executable, results = _assemble(fusion, lowered, compiled, placeholders, device)
+    executable, results = _assemble(outputs, fusion, lowered, compiled, placeholders, device)
     ops = tuple(leaf.op for leaf in leaves)
     return _Plan(fusion, lowered, executable, results, ops, checks)
 
@@ -449,24 +489,40 @@ def compile_for(
 def _lower(group: FusionGroup, stored: frozenset[Node], target: Target) -> Lowered:
     if group.is_on_host:
         return lower_host_call(group, stored)
+    if is_contraction(group):
+        return lower_contraction(group, stored)
     return lower_call(group) if is_call(group) else lower_group(group, stored, target)
 
 
 def _without_data(leaf: Node) -> Node:
     if not isinstance(leaf.attrs, InputAttrs):
         return leaf
-    return make_input(InputAttrs(Placeholder(), leaf.attrs.layout), leaf.line)
+    placeholder = make_input(InputAttrs(Placeholder(), leaf.attrs.layout), leaf.line)
+    return split_input(placeholder) if dtypes.is_complex(leaf.dtype) else placeholder
+
+
+def _as_leaf(leaf: Node, placeholder: Node) -> Node:
+    return complex_of(placeholder) if dtypes.is_complex(leaf.dtype) else placeholder
 
 
 def _simplify(outputs: Sequence[Node], target: Target) -> list[Node]:
     nodes = list(outputs)
     programs = target.num_units * _PROGRAMS_PER_UNIT[target.kind]
+    place = partial(place_contractions, in_kernels=MATRIX_DTYPES, on_host=not target.is_gpu)
     splits = (
         partial(split_scans, num_programs=programs, may_wait=target.is_gpu),
         partial(split_reductions, num_programs=programs),
     )
-    # fold_views again: cut axes are views; copies last: what they keep in memory stays as it is
-    passes: tuple[GraphPass, ...] = (*GRAPH_PASSES, *splits, *GRAPH_PASSES, drop_copies)
+    # complex numbers first: no other pass knows them; fold_views again: cut axes are views; copies
+    # last: what they keep in memory stays as it is
+    passes: tuple[GraphPass, ...] = (
+        split_complex,
+        place,
+        *GRAPH_PASSES,
+        *splits,
+        *GRAPH_PASSES,
+        drop_copies,
+    )
     for run in passes:
         nodes = run(nodes)
         if config.current.verify:
@@ -489,7 +545,7 @@ def _run_passes(program: Program, passes: Sequence[BlockPass]) -> Program:
 
 def compile_block_program(program: Program, target: Target) -> CompiledKernel:
     """Compile any block program, through the cache."""
-    return _compile(program, target)
+    return _compile(pad_blocks(program), target)
 
 
 def load_block_program(program: Program, device: Device) -> BlockKernel:
@@ -497,7 +553,7 @@ def load_block_program(program: Program, device: Device) -> BlockKernel:
 
     Raises: CompileError, OutOfResourcesError.
     """
-    program = _run_passes(program, TIDY_PASSES)
+    program = _run_passes(program, (pad_blocks, *TIDY_PASSES))
     kernel = _compile(program, device.target)
     _report_stages(kernel)
     return BlockKernel(program, kernel, devices.load(kernel, device), device)
@@ -545,6 +601,7 @@ def _report_stages(kernel: CompiledKernel) -> None:
 
 
 def _assemble(
+    outputs: Sequence[Node],
     fusion: FusionPlan,
     lowered: Sequence[Lowered],
     compiled: Sequence[CompiledKernel],
@@ -589,13 +646,19 @@ def _assemble(
     results = tuple(
         _Result(
             kept.index(number[s.base]),
-            Layout(node.shape, node.dtype, s.strides, s.offset),
+            _layout_as(output, Layout(node.shape, node.dtype, s.strides, s.offset)),
             node.line,
         )
-        for node, s in zip(fusion.outputs, storages, strict=True)
+        for output, node, s in zip(outputs, fusion.outputs, storages, strict=True)
         if s
     )
     return Executable(device, tuple(steps), len(leaves) + len(stored), tuple(kept)), results
+
+
+def _layout_as(output: Node, layout: Layout) -> Layout:
+    """The layout of what was asked for, given that of the array planned for it."""
+    is_complex = dtypes.is_complex(output.dtype)
+    return join_layout(layout, output.dtype) if is_complex else layout
 
 
 def _host_step(low: LoweredHostCall, number: dict[Node, int], frees: tuple[int, ...]) -> HostStep:

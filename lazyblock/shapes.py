@@ -137,6 +137,6 @@ def strided_view(
 
     Elements may be of types that NumPy's own `as_strided` cannot name.
     """
-    bits = array.view(f"u{array.itemsize}")
+    bits = array.view(f"V{array.itemsize}")
     steps = [stride * array.itemsize for stride in strides]
     return np.lib.stride_tricks.as_strided(bits, tuple(shape), steps).view(array.dtype)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import NamedTuple
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -21,10 +24,24 @@ class SourceLine(NamedTuple):
 
 _new = tuple.__new__  # thrice as fast as calling the class
 UNKNOWN = SourceLine("<unknown>", 0)
+_given: ContextVar[SourceLine | None] = ContextVar("lazyblock_source_line", default=None)
+
+
+@contextmanager
+def at_line(line: SourceLine) -> Iterator[None]:
+    """Make `user_line` give `line`: for passes, which write anew what was recorded there."""
+    token = _given.set(line)
+    try:
+        yield
+    finally:
+        _given.reset(token)
 
 
 def user_line(skip: int = 1) -> SourceLine:
     """Give the innermost frame that is not lazyblock's own; `skip` frames are known to be."""
+    given = _given.get()
+    if given is not None:
+        return given
     try:
         frame = sys._getframe(skip)
     except ValueError:  # the stack is not that deep

@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent / "lazyblock"
 
-GROUND_FLOOR = ["config", "constants", "dtypes", "errors", "events", "lazy_imports"]
+GROUND_FLOOR = ["config", "constants", "dlpack", "dtypes", "errors", "events", "lazy_imports"]
 GROUND_FLOOR += ["recently_used", "shapes", "source", "target", "version"]
 STAGES = ["backend", "fusion", "graph", "language", "tiler", "tracer"]
 LISTENERS = ["inspect", "interop"]  # nobody imports them

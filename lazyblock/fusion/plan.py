@@ -35,6 +35,7 @@ class Reason(enum.Enum):
     GATHER = "needs its operand in memory, to read it at computed positions"
     ORDER = "the group runs before an operand is ready"
     SIZE = "the kernel would grow too large"
+    CONTRACT = "is a product of matrices, which has a kernel of its own"
     CALL = "is the result of a kernel called as it is"
     HOST = "NumPy computes it on the host"
     UNRELATED = "shares no operand with the group"

@@ -32,7 +32,7 @@ from lazyblock.shapes import Shape
 _MOST_ROUNDS = 4  # of finding values worth storing
 _WALKING = (Category.REDUCTION, Category.SCAN)  # of ops that walk whole rows
 _COMPUTING = (Category.ELEMENTWISE, Category.GATHER)  # of ops on one element at a time
-_BARRIERS = {Op.CALL: Reason.CALL, Op.HOST: Reason.HOST}
+_BARRIERS = {Op.CONTRACT: Reason.CONTRACT, Op.CALL: Reason.CALL, Op.HOST: Reason.HOST}
 _SIBLINGS_TRIED = 4  # groups over the same shape that an independent root is offered to
 
 
@@ -48,7 +48,7 @@ class _OpenGroup:
 
     @property
     def barrier(self) -> Reason | None:
-        """Why nothing joins it, if it is a call."""
+        """Why nothing joins it, if it computes what stands alone."""
         return next((_BARRIERS[n.op] for n in self.members if n.op in _BARRIERS), None)
 
     def is_cut_otherwise(self, node: Node) -> bool:
@@ -83,18 +83,16 @@ def _choose_roots(outputs: Sequence[Node], order: Sequence[Node]) -> set[Node]:
     """Nodes that are computed for their own sake."""
     roots = {node for node in order if CATEGORY[node.op] in _WALKING}
     for node in order:
-        if node.op is Op.HOST:
+        if node.op in _BARRIERS:
             roots.add(node)
         if node.op is Op.CALL:
-            roots.update(
-                (node, *(operand for operand in node.inputs if operand.op is not Op.INPUT))
-            )
+            roots.update(operand for operand in node.inputs if operand.op is not Op.INPUT)
     if not config.current.fuse:
         roots.update(node for node in order if CATEGORY[node.op] in _COMPUTING)
     reshapes = [node for node in order if node.op is Op.RESHAPE]
     gathered = [node.inputs[0] for node in order if node.op is Op.GATHER]
-    for_host = [operand for node in order if node.op is Op.HOST for operand in node.inputs]
-    for node in (*reshapes, *gathered, *for_host, *outputs):
+    read = [operand for node in order if node.op in _BARRIERS for operand in node.inputs]
+    for node in (*reshapes, *gathered, *read, *outputs):
         while (needed := needed_in_memory(node, roots)) is not None:
             roots.add(needed)
     _store_repeated(order, roots)
@@ -122,7 +120,7 @@ def _store_repeated(order: Sequence[Node], roots: set[Node]) -> None:
 
 def _reads_of(node: Node, places: set[IndexMap], shape: Shape) -> set[tuple[Node, IndexMap]]:
     """What computing `node` at `places` reads; a reduction reads all of its own space."""
-    if node.op is Op.RESHAPE or CATEGORY[node.op] is Category.CALL:
+    if node.op is Op.RESHAPE or node.op in _BARRIERS:
         return set()
     if CATEGORY[node.op] is Category.REDUCTION:
         return {(node.inputs[0], identity(len(shape)))}
@@ -159,7 +157,7 @@ def _cuts(order: Sequence[Node], roots: set[Node]) -> set[Node]:
         arrays[node] = frozenset() if node.op is Op.CONSTANT else frozenset((node,))
 
     for node in order:
-        if not node.inputs or node.op is Op.RESHAPE or CATEGORY[node.op] is Category.CALL:
+        if not node.inputs or node.op is Op.RESHAPE or node.op in _BARRIERS:
             store(node)
             continue
         operands = list(dict.fromkeys(node.inputs))
@@ -187,7 +185,7 @@ class _Search:
         self.groups: list[_OpenGroup] = []
         self.group_of: dict[Node, _OpenGroup] = {}
         self.by_shape: dict[tuple[int, ...], list[_OpenGroup]] = {}
-        self.calls: dict[tuple[object, tuple[Node, ...]], _OpenGroup] = {}
+        self.calls: set[tuple[object, tuple[Node, ...]]] = set()
         self.verdicts: list[Verdict] = []
 
     def is_root(self, node: Node) -> bool:
@@ -197,6 +195,8 @@ class _Search:
         for node in self.order:
             if isinstance(node.attrs, CallAttrs):
                 self._place_call(node, node.attrs.call)
+            elif node.op in _BARRIERS:
+                self._place_alone([node])
             elif node in self.roots:
                 self._place(node)
 
@@ -205,10 +205,15 @@ class _Search:
         key = call, node.inputs
         if key in self.calls:
             return
+        self.calls.add(key)
+        self._place_alone(build.results_of_call(node))
+
+    def _place_alone(self, results: Sequence[Node]) -> None:
+        """Results of one thing that nothing joins."""
+        node = results[0]
         group = _OpenGroup(len(self.groups), own_space(node), reads=set(node.inputs))
         self.groups.append(group)
-        self.calls[key] = group
-        for result in build.results_of_call(node):
+        for result in results:
             group.members[result] = identity(result.ndim)
             self.group_of[result] = group
         for operand in node.inputs:

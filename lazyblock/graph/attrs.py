@@ -158,6 +158,13 @@ class ScanAttrs:
 
 
 @dataclass(frozen=True, slots=True)
+class ContractAttrs:
+    """The dtype of the result; sums are kept in that of `contraction.sum_dtype`."""
+
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
 class CallAttrs:
     """Result number `index` of a call (CALL, HOST). call: of what; opaque to the graph."""
 
@@ -185,6 +192,7 @@ Attrs = (
     | CastAttrs
     | ReduceAttrs
     | ScanAttrs
+    | ContractAttrs
     | CallAttrs
 )
 

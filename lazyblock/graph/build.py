@@ -5,7 +5,7 @@ Operands broadcast here (a VIEW where needed); dtypes must be equal already, sav
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from lazyblock.graph.attrs import (
     CallAttrs,
     CastAttrs,
     ConstantAttrs,
+    ContractAttrs,
     GatherAttrs,
     InputAttrs,
     IotaAttrs,
@@ -49,13 +50,23 @@ def input_array(
 
 def constant(value: Any, dtype: DType) -> Node:
     """One number, shape (). A plan is made for any value of it."""
+    if dtypes.is_complex(dtype):
+        return _of_parts(constant, value, dtype)
     return make_node(Op.CONSTANT, (), ConstantAttrs(np.asarray(value, dtype).tobytes(), dtype))
 
 
 def fixed(value: Any, dtype: DType) -> Node:
     """A number that the plan may rely on: all constants that passes make are of this kind."""
+    if dtypes.is_complex(dtype):
+        return _of_parts(fixed, value, dtype)
     attrs = ConstantAttrs(np.asarray(value, dtype).tobytes(), dtype, is_fixed=True)
     return make_node(Op.CONSTANT, (), attrs)
+
+
+def _of_parts(make: Callable[[Any, DType], Node], value: Any, dtype: DType) -> Node:
+    """A complex number as the numbers it consists of."""
+    number, part = np.asarray(value, dtype), dtypes.part_dtype(dtype)
+    return elementwise(Op.COMPLEX, make(number.real, part), make(number.imag, part))
 
 
 def iota(size: int, dtype: DType) -> Node:
@@ -249,6 +260,11 @@ def reduce(kind: ReduceKind, operand: Node, axes: tuple[int, ...]) -> Node:
 def reduce_keepdims(kind: ReduceKind, operand: Node, axes: tuple[int, ...]) -> Node:
     """As `reduce`, the axes staying with extent 1."""
     return expand_dims(reduce(kind, operand, axes), axes)
+
+
+def contract(a: Node, b: Node, dtype: DType) -> Node:
+    """a @ b for stacks of matrices (B, M, K) and (B, K, N) of one dtype, rounded once."""
+    return make_node(Op.CONTRACT, (a, b), ContractAttrs(dtype))
 
 
 def scan(

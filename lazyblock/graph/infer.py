@@ -9,7 +9,7 @@ from lazyblock import dtypes
 from lazyblock.dtypes import DType
 from lazyblock.errors import DTypeError, ShapeError
 from lazyblock.graph.attrs import Attrs, IotaAttrs
-from lazyblock.graph.ops import ELEMENTWISE, Op, ReduceKind, kind_of
+from lazyblock.graph.ops import ELEMENTWISE, Op, ReduceKind, kind_of, result_dtype
 from lazyblock.shapes import Shape, size_of
 
 if TYPE_CHECKING:
@@ -40,10 +40,10 @@ def _elementwise(op: Op, inputs: tuple[Node, ...]) -> Inferred:
 
 # The dtype of every elementwise op's result, by op and operand dtype.
 _RESULT_DTYPE: dict[tuple[Op, DType], DType] = {
-    (op, dtype): dtypes.bool_ if info.to_bool else dtype
+    (op, dtype): result_dtype(op, dtype)
     for op, info in ELEMENTWISE.items()
     for dtype in dtypes.SUPPORTED
-    if kind_of(dtype) in info.domain
+    if kind_of(dtype) in info.domain and not (op is Op.COMPLEX and dtypes.is_half(dtype))
 }
 
 
@@ -107,9 +107,19 @@ def _scan(inputs: tuple[Node, ...], attrs: Any) -> Inferred:
     return operand.shape, operand.dtype
 
 
+def _contract(inputs: tuple[Node, ...], attrs: Any) -> Inferred:
+    a, b = inputs
+    fits = a.ndim == b.ndim == 3 and a.shape[0] == b.shape[0] and a.shape[2] == b.shape[1]
+    if not fits or a.dtype != b.dtype:
+        raise ShapeError(f"Cannot contract {a.dtype}{a.shape} and {b.dtype}{b.shape}.")
+    return (*a.shape[:2], b.shape[2]), attrs.dtype
+
+
 def _check_kind(kind: ReduceKind, dtype: DType) -> None:
     if kind in (ReduceKind.ANY, ReduceKind.ALL) and dtype != dtypes.bool_:
         raise DTypeError(f"'{kind.value}' reduces bool, not {dtype}.")
+    if dtypes.is_complex(dtype) and kind is not ReduceKind.SUM:
+        raise DTypeError(f"'{kind.value}' does not reduce {dtype}.")
 
 
 def _leaf(inputs: tuple[Node, ...], attrs: Any) -> Inferred:
@@ -126,5 +136,6 @@ _RULES: dict[Op, Callable[[tuple[Node, ...], Any], Inferred]] = {
     Op.GATHER: _gather,
     Op.REDUCE: _reduce,
     Op.SCAN: _scan,
+    Op.CONTRACT: _contract,
     **dict.fromkeys((Op.CALL, Op.HOST), _input),
 }

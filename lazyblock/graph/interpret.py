@@ -21,6 +21,7 @@ from lazyblock.graph.attrs import (
     ViewAttrs,
 )
 from lazyblock.graph.build import constant_value
+from lazyblock.graph.contraction import multiply_matrices
 from lazyblock.graph.index_map import IndexMap
 from lazyblock.graph.node import Node
 from lazyblock.graph.ops import Op, ReduceKind
@@ -120,7 +121,15 @@ def _scan(node: Node, operand: NDArray, *start: NDArray) -> NDArray:
 
 def _cast(node: Node, operand: NDArray) -> NDArray:
     assert isinstance(node.attrs, CastAttrs)
-    return operand.astype(node.attrs.dtype)
+    dtype = node.attrs.dtype
+    drops_part = operand.dtype.kind == "c" and dtype.kind not in "bc"
+    return (operand.real if drops_part else operand).astype(dtype)
+
+
+def _complex(node: Node, real: NDArray, imag: NDArray) -> NDArray:
+    result = np.empty(node.shape, node.dtype)
+    result.real, result.imag = real, imag
+    return result
 
 
 def _iota(node: Node) -> NDArray:
@@ -146,10 +155,13 @@ _RULES: dict[Op, Callable[..., Any]] = {
     Op.RESHAPE: _reshape,
     Op.GATHER: _gather,
     Op.CAST: _cast,
+    Op.COMPLEX: _complex,
     Op.REDUCE: _reduce,
     Op.SCAN: _scan,
+    Op.CONTRACT: lambda node, a, b: multiply_matrices(a, b, dtype=node.dtype),
     **dict.fromkeys((Op.CALL, Op.HOST), _call),
     Op.WHERE: lambda node, condition, a, b: np.where(condition, a, b),
+    Op.NEXTAFTER: lambda node, x, y: np.nextafter(x, y),
 }
 
 _UFUNCS: dict[ReduceKind, np.ufunc] = {

@@ -24,6 +24,7 @@ class Category(enum.Enum):
     REDUCTION = "reduction"
     SCAN = "scan"
     VIEW = "view"
+    CONTRACTION = "contraction"
     GATHER = "gather"
     CALL = "call"
 
@@ -45,8 +46,12 @@ class Op(enum.Enum):
     CAST = "cast"
     COPY = "copy"  # the same elements, for memory of their own in C order
     WHERE = "where"
+    COMPLEX = "complex"  # of a real and an imaginary part
+    REAL = "real"
+    IMAG = "imag"
     REDUCE = "reduce"
     SCAN = "scan"  # result[i] combines an optional start and elements 0 ... i along an axis
+    CONTRACT = "contract"  # stacks of matrices, multiplied
     CALL = "call"  # a result of a user's block kernel
     HOST = "host"  # a result of a NumPy function that runs on the host
     # elementwise arithmetic
@@ -68,6 +73,7 @@ class Op(enum.Enum):
     FMAX = "fmax"
     FMIN = "fmin"
     COPYSIGN = "copysign"
+    NEXTAFTER = "nextafter"
     # comparisons and tests
     EQUAL = "equal"
     NOT_EQUAL = "not_equal"
@@ -129,8 +135,8 @@ for _op in Op:  # `Op.ADD` is a plain attribute then; Python 3.11 calls a proper
 class OpInfo:
     """Facts about an elementwise op.
 
-    arity: number of operands. domain: dtype kinds it is defined on ("b", "i", "u", "f").
-    to_bool: the result is bool, else the operands' dtype. flops: rough cost of an element.
+    arity: number of operands. domain: dtype kinds it is defined on ("b", "i", "u", "f", "c").
+    to_bool: the result is bool, else see `result_dtype`. flops: rough cost of an element.
     """
 
     arity: int
@@ -144,33 +150,39 @@ def _infos(names: str, arity: int, domain: str, to_bool: bool = False, flops: in
 
 
 ELEMENTWISE: dict[Op, OpInfo] = {
-    **_infos("add multiply maximum minimum", 2, "biuf"),
-    **_infos("subtract", 2, "iuf"),
-    **_infos("divide", 2, "f", flops=8),
+    **_infos("add multiply maximum minimum", 2, "biufc"),
+    **_infos("subtract", 2, "iufc"),
+    **_infos("divide", 2, "fc", flops=8),
     **_infos("floor_divide remainder", 2, "iuf", flops=12),
     **_infos("fmod", 2, "iuf", flops=12),
     **_infos("power", 2, "iuf", flops=60),
-    **_infos("fmax fmin", 2, "f"),
+    **_infos("fmax fmin", 2, "fc"),
     **_infos("copysign", 2, "f"),
-    **_infos("negative", 1, "iuf"),
-    **_infos("absolute", 1, "biuf"),
-    **_infos("sign", 1, "iuf", flops=3),
-    **_infos("sqrt reciprocal", 1, "f", flops=8),
-    **_infos("equal not_equal less less_equal greater greater_equal", 2, "biuf", to_bool=True),
-    **_infos("isnan isinf isfinite signbit", 1, "f", to_bool=True),
+    **_infos("nextafter", 2, "f", flops=8),
+    **_infos("negative", 1, "iufc"),
+    **_infos("absolute", 1, "biufc"),
+    **_infos("sign", 1, "iufc", flops=3),
+    **_infos("sqrt reciprocal", 1, "fc", flops=8),
+    **_infos("equal not_equal less less_equal greater greater_equal", 2, "biufc", to_bool=True),
+    **_infos("isnan isinf isfinite", 1, "fc", to_bool=True),
+    **_infos("signbit", 1, "f", to_bool=True),
     **_infos("bitwise_and bitwise_or bitwise_xor", 2, "biu"),
     **_infos("invert", 1, "biu"),
     **_infos("left_shift right_shift", 2, "iu", flops=3),
-    **_infos("floor ceil trunc rint", 1, "f"),
-    **_infos("exp exp2 expm1 log log1p log2 log10", 1, "f", flops=20),
-    **_infos("sin cos tan arcsin arccos arctan sinh cosh tanh", 1, "f", flops=30),
+    **_infos("floor ceil trunc", 1, "f"),
+    **_infos("rint", 1, "fc"),
+    **_infos("exp exp2 expm1 log log1p log2 log10", 1, "fc", flops=20),
+    **_infos("sin cos tan sinh cosh tanh", 1, "fc", flops=30),
+    **_infos("arcsin arccos arctan", 1, "f", flops=30),
     **_infos("arcsinh arccosh arctanh cbrt erf erfc", 1, "f", flops=30),
     **_infos("lgamma tgamma", 1, "f", flops=60),
     **_infos("rsqrt", 1, "f", flops=10),
     **_infos("arctan2 hypot", 2, "f", flops=30),
-    Op.CAST: OpInfo(1, "biuf"),
-    Op.COPY: OpInfo(1, "biuf"),
-    Op.WHERE: OpInfo(3, "biuf"),
+    **_infos("complex", 2, "f"),
+    **_infos("real imag", 1, "c"),
+    Op.CAST: OpInfo(1, "biufc"),
+    Op.COPY: OpInfo(1, "biufc"),
+    Op.WHERE: OpInfo(3, "biufc"),
 }
 
 CATEGORY: dict[Op, Category] = {
@@ -179,6 +191,7 @@ CATEGORY: dict[Op, Category] = {
     Op.GATHER: Category.GATHER,
     Op.REDUCE: Category.REDUCTION,
     Op.SCAN: Category.SCAN,
+    Op.CONTRACT: Category.CONTRACTION,
     **dict.fromkeys((Op.CALL, Op.HOST), Category.CALL),
     **dict.fromkeys(ELEMENTWISE, Category.ELEMENTWISE),
 }
@@ -197,8 +210,17 @@ class ReduceKind(enum.Enum):
     ALL = "all"
 
 
+def result_dtype(op: Op, dtype: DType) -> DType:
+    """The dtype of an elementwise op on operands of `dtype`."""
+    if ELEMENTWISE[op].to_bool:
+        return dtypes.bool_
+    if op in (Op.REAL, Op.IMAG, Op.ABSOLUTE):
+        return dtypes.part_dtype(dtype)
+    return dtypes.complex_dtype(dtype) if op is Op.COMPLEX else dtype
+
+
 def kind_of(dtype: DType) -> str:
-    """dtype kind as used by OpInfo.domain: "b", "i", "u" or "f" (bfloat16 included)."""
+    """dtype kind as used by OpInfo.domain: "b", "i", "u", "f" (bfloat16 included) or "c"."""
     return "f" if dtypes.is_floating(dtype) else dtype.kind
 
 

@@ -77,6 +77,29 @@ class constexpr:
         return constexpr(not self.value)
 
 
+class constexpr_type:
+    """What a known value shows as its `type`; equal where the values are."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = unwrap(value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, constexpr_type) and self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash((constexpr_type, self.value))
+
+    def __repr__(self) -> str:
+        return f"constexpr_type[{self.value}]"
+
+
+def type_of(value: Any) -> Any:
+    """`value.type`: a tensor's own, a `constexpr_type` of numbers, strings, None and tuples."""
+    value = unwrap(value)
+    is_known = value is None or isinstance(value, (bool, int, float, str, tuple))
+    return constexpr_type(value) if is_known and not hasattr(value, "type") else value.type
+
+
 class const:
     """Annotation of a parameter: a pointer that is only read from."""
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import lazyblock.language as language
 from lazyblock.language.aggregate import aggregate as _aggregate
-from lazyblock.language.constexpr import builtin, constexpr_function
+from lazyblock.language.constexpr import builtin, constexpr_function, constexpr_type
 from lazyblock.language.constexpr import unwrap as _unwrap_if_constexpr
 
-__all__ = ["_aggregate", "_unwrap_if_constexpr", "builtin", "constexpr_function"]
+__all__ = ["_aggregate", "_unwrap_if_constexpr", "builtin", "constexpr_function", "constexpr_type"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,5 +1,7 @@
 """Sorting by bitonic networks, with other blocks carried along; and flipping.
 
+A network has a power of two of places: behind other numbers of elements it has keys that come last.
+
 Floats sort by their bits made integers, so the order is total: -0.0 before 0.0, NaN last. Equal
 elements keep their order where a payload is carried along.
 """
@@ -16,10 +18,18 @@ from lazyblock.language.context import current_builder, mark_extension
 from lazyblock.language.dtypes import dtype
 from lazyblock.language.semantics.convert import cast, retype, to_tensor
 from lazyblock.language.semantics.reduce import index_along
-from lazyblock.language.semantics.shapes import check_axis, check_static_int, stretch
+from lazyblock.language.semantics.shapes import (
+    check_axis,
+    check_static_int,
+    is_odd,
+    mark_odd,
+    refuse_odd,
+    stretch,
+)
 from lazyblock.language.tensor import describe, tensor
+from lazyblock.shapes import next_power_of_2
 from lazyblock.tiler.ir import Value
-from lazyblock.tiler.types import SCALARS
+from lazyblock.tiler.types import SCALARS, ScalarType
 
 
 @builtin
@@ -28,9 +38,12 @@ def flip(x: Any, dim: Any = None) -> tensor:
     value = to_tensor(x)
     if not value.ndim:
         raise SemanticError(f"tl.flip needs a block, got {describe(value)}.")
-    axis = check_axis(-1 if dim is None else dim, value.ndim, "dim")
+    b, axis = current_builder(), check_axis(-1 if dim is None else dim, value.ndim, "dim")
     last = value.handle.shape[axis] - 1
-    return retype(current_builder().exchange(value.handle, axis, last), value.dtype)
+    if any(map(is_odd, value.handle.shape)):
+        places = b.sub(last, index_along(value, axis).handle)
+        return retype(b.gather(value.handle, places, axis), value.dtype)
+    return retype(b.exchange(value.handle, axis, last), value.dtype)
 
 
 @builtin
@@ -55,15 +68,16 @@ def argsort(x: Any, dim: Any = None, descending: bool = False) -> tensor:
 
 @builtin
 def topk(x: Any, k: Any, dim: Any = None, descending: bool = True, payload: Any = None) -> Any:
-    """The k largest elements along the last axis, the largest first; k a power of two.
+    """The k largest elements along the last axis, the largest first.
 
     descending: False for the smallest, the smallest first.
     """
     value, others = _prepare(x, dim, payload, "tl.topk")
     count = check_static_int(k, "'k'")
     extent = value.handle.shape[-1]
-    if count < 1 or count & (count - 1) or count > extent:
-        raise SemanticError(f"tl.topk needs a power of two up to {extent} as k, got {count}.")
+    if not 1 <= count <= extent:
+        raise SemanticError(f"tl.topk needs 1 to {extent} as k, got {count}.")
+    mark_odd((count,))
     results = [_take_first(v, count) for v in _Network(value, others).sort(bool(descending))]
     return results[0] if payload is None else tuple(results)
 
@@ -72,6 +86,7 @@ def topk(x: Any, k: Any, dim: Any = None, descending: bool = True, payload: Any 
 def bitonic_merge(x: Any, dim: Any = None, descending: bool = False) -> tensor:
     """A bitonic sequence (one that rises and falls at most once around) put in order."""
     value, _ = _prepare(x, dim, None, "tl.bitonic_merge")
+    refuse_odd(value, "tl.bitonic_merge")
     return _Network(value, []).merge(bool(descending))[0]
 
 
@@ -112,18 +127,43 @@ class _Network:
         self.type = value.dtype
         self.payload_types = [other.dtype for other in payload]
         self.axis = value.ndim - 1
-        self.levels = int(math.log2(value.handle.shape[-1]))
-        self.place = index_along(value, self.axis).handle
+        self.extent = value.handle.shape[-1]
+        size = next_power_of_2(self.extent)
+        self.levels = int(math.log2(size))
+        self.place = self._places(value.handle.shape[:-1], size)
         self.has_ranks = bool(payload)
+        given = [_to_key(value), *(other.handle for other in payload)]
         ranks = [self.place] if payload else []
-        self.columns = [_to_key(value), *(other.handle for other in payload), *ranks]
+        self.columns = [*map(self._lengthen, given), *ranks]
+
+    @staticmethod
+    def _places(rows: tuple[int, ...], size: int) -> Value:
+        """Each place's number along the last axis."""
+        b = current_builder()
+        return b.broadcast_to(b.arange(0, size), (*rows, size))
+
+    def _lengthen(self, column: Value) -> Value:
+        """A column with as many places as the network, behind the last the last element again."""
+        if not is_odd(self.extent):
+            return column
+        b = current_builder()
+        return b.gather(column, b.binary("min", self.place, self.extent - 1), self.axis)
 
     def sort(self, descending: bool) -> list[tensor]:
+        if is_odd(self.extent):
+            self._end_with_last_keys(descending)
         for level in range(self.levels):
             turn = 2 ** (level + 1) if level + 1 < self.levels else None
             for step in reversed(range(level + 1)):
                 self._exchange(2**step, turn, descending)
         return self._results()
+
+    def _end_with_last_keys(self, descending: bool) -> None:
+        """Behind the last element come keys that no other comes after."""
+        b, key = current_builder(), self.columns[0]
+        low, high = _limits_of(key.type.scalar)
+        is_element = b.compare("lt", self.place, self.extent)
+        self.columns[0] = b.select(is_element, key, low if descending else high)
 
     def merge(self, descending: bool) -> list[tensor]:
         for step in reversed(range(self.levels)):
@@ -168,7 +208,8 @@ class _Network:
     def _results(self) -> list[tensor]:
         carried = zip(self.columns[1:], self.payload_types, strict=False)
         key = _from_key(self.columns[0], self.type)
-        return [key, *(retype(column, type) for column, type in carried)]
+        results = [key, *(retype(column, type) for column, type in carried)]
+        return [_take_first(result, self.extent) for result in results]
 
 
 # --- keys ----------------------------------------------------------------------------------------
@@ -192,6 +233,13 @@ def _to_key(value: tensor) -> Value:
     bits = _to_bits(value)
     is_nan = b.is_nan(cast(value, dtype("fp32")).handle if value.dtype.is_fp8() else value.handle)
     return b.select(is_nan, _largest(bits), _flip_negative(bits))
+
+
+def _limits_of(scalar: ScalarType) -> tuple[int, int]:
+    """The smallest and the largest integer of a type."""
+    if not scalar.is_signed:
+        return 0, 2**scalar.bits - 1
+    return -(2 ** (scalar.bits - 1)), 2 ** (scalar.bits - 1) - 1
 
 
 def _largest(bits: Value) -> int:

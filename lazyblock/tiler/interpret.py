@@ -482,11 +482,14 @@ def _assert(instance: _Instance, op: ops.Assert) -> Sequence[Datum]:
 
 
 def _reduce(instance: _Instance, op: ops.Reduce) -> Sequence[Datum]:
-    """Neighbours combine pairwise until one is left."""
+    """Neighbours combine pairwise until one is left; a last one without neighbour stays."""
     parts = [np.moveaxis(instance.array(value), op.axis, 0) for value in op.values]
-    while len(parts[0]) > 1:
-        halves = [*(part[0::2] for part in parts), *(part[1::2] for part in parts)]
-        parts = combine_blocks(instance, op.combine, halves)
+    while (count := len(parts[0])) > 1:
+        even = count - count % 2
+        halves = [*(part[0:even:2] for part in parts), *(part[1:even:2] for part in parts)]
+        combined = combine_blocks(instance, op.combine, halves)
+        rest = [part[even:] for part in parts]
+        parts = [np.concatenate(pair) for pair in zip(combined, rest, strict=True)]
     return [part[0] for part in parts]
 
 

@@ -1,6 +1,7 @@
 """Types of block values.
 
-A scalar type, or a pointer to one, times a static shape of powers of two; `()` is a scalar.
+A scalar type, or a pointer to one, times a static shape; `()` is a scalar. What compilers see has
+powers of two as extents: `passes.pad_blocks` sees to it.
 Written `f32`, `*f32`, `<128x64xf32>`, `<128x*f32>`.
 """
 

@@ -2,7 +2,7 @@
 
 Takes: any program. Gives: nothing, or VerifyError that names the op and shows the ops around it.
 Rules: a value is defined once, before its uses, in an enclosing region; result types are those
-`infer` gives; extents are powers of two; parameters are scalars; nested regions end in a
+`infer` gives; extents are positive; parameters are scalars; nested regions end in a
 terminator, the program does not; loops yield what they carry, combines what they combine.
 """
 
@@ -86,8 +86,8 @@ class _Verifier:
         if value in self.seen:
             raise VerifyError(f"%{self.names.get(value, '?')} is defined twice")
         for extent in value.shape:
-            if extent < 1 or extent & (extent - 1):
-                raise VerifyError(f"extent {extent} in {value.type} is no power of two")
+            if extent < 1:
+                raise VerifyError(f"extent {extent} in {value.type} is not positive")
         self.seen.add(value)
         self.visible.add(value)
 

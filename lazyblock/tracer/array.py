@@ -14,19 +14,22 @@ import numpy as np
 import numpy.typing as npt
 
 from lazyblock import dtypes
-from lazyblock.errors import DeviceError, DTypeError, ShapeError
+from lazyblock.errors import DeviceError, DTypeError, ShapeError, ValueRangeError
 from lazyblock.graph import build
 from lazyblock.graph.node import Node
 from lazyblock.shapes import Shape, broadcast_shapes
 from lazyblock.tracer.cells import Cell, UnwrittenCell
+from lazyblock.tracer.complex_parts import ComplexParts
 from lazyblock.tracer.conversions import Conversions
+from lazyblock.tracer.exports import Exports
 from lazyblock.tracer.functions import Function
 from lazyblock.tracer.indexing import basic_index, is_basic, select
 from lazyblock.tracer.methods import Methods
-from lazyblock.tracer.operands import Operand, as_node, can_cast_same_kind
+from lazyblock.tracer.operands import Operand, as_node, check_cast, convert, is_operand_type
 from lazyblock.tracer.operators import Operators
 from lazyblock.tracer.protocols import NumPyProtocols, namespace
 from lazyblock.tracer.selections import check_assigned, fit_assigned, pick, put, put_where
+from lazyblock.tracer.shaping import Shaping
 from lazyblock.tracer.stages import pipeline
 
 __all__ = [
@@ -55,17 +58,17 @@ def operand_of(value: Any, device: str | None) -> Operand | None:
     kind = type(value)
     if kind is Array:
         return value.node  # type: ignore[no-any-return]
-    if kind is float or kind is int or kind is bool:
+    if kind is float or kind is int or kind is bool or kind is complex:
         return value  # type: ignore[no-any-return]
+    if not is_operand_type(kind):
+        return None
     if isinstance(value, np.generic):
         return as_constant(value)
     if isinstance(value, (np.ndarray, list, tuple)):
         return from_host(np.asarray(value), device)
     if isinstance(value, (int, float)):
         return float(value) if isinstance(value, float) else int(value)
-    if isinstance(value, complex):
-        dtypes.as_dtype(np.complex128)
-    return None
+    return complex(value) if isinstance(value, complex) else None
 
 
 def as_constant(value: np.generic) -> Node:
@@ -120,7 +123,7 @@ def common_device(*values: Any) -> str | None:
     return devices.pop() if devices else None
 
 
-class Array(Operators, Methods, Conversions, NumPyProtocols):
+class Array(Operators, Shaping, Methods, ComplexParts, Conversions, Exports, NumPyProtocols):
     """A lazy array. Make one with `lb.asarray` or a creation function."""
 
     __slots__ = ()
@@ -187,11 +190,7 @@ class Array(Operators, Methods, Conversions, NumPyProtocols):
 
         Raises: DTypeError when NumPy's 'same_kind' rule forbids the cast, ShapeError.
         """
-        if not can_cast_same_kind(result.dtype, self.dtype):
-            raise DTypeError(
-                f"Cannot cast ufunc '{name}' output from {result.dtype!r} to {self.dtype!r} with "
-                "casting rule 'same_kind'"
-            )
+        check_cast(result.dtype, self.dtype, name)
         if broadcast_shapes(result.shape, self.shape, operation=name) != self.shape:
             raise ShapeError(
                 f"non-broadcastable output operand with shape {self.shape} doesn't match the "
@@ -211,12 +210,15 @@ class Array(Operators, Methods, Conversions, NumPyProtocols):
             raise DTypeError(f"Cannot assign a {type(value).__name__} to elements.")
         if isinstance(value, Array):
             self._cell.device = common_device(self, value)
-        node = as_node(operand, self.dtype)
+        to_node = convert if isinstance(operand, Node) else as_node
+        node = to_node(operand, self.dtype)  # type: ignore[arg-type]
         return node if shape is None else fit_assigned(node, shape)
 
     def _write(self, node: Node) -> None:
         """Give the elements shown the values of a node that broadcasts to their shape."""
-        node, view = build.cast(node, self.dtype), self._view
+        if not self._cell.is_writeable:
+            raise ValueRangeError("assignment destination is read-only")
+        node, view = convert(node, self.dtype), self._view
         if view is None:
             self._cell.node = build.broadcast_to(node, self.shape)
         elif self.size:

@@ -8,11 +8,20 @@ from lazyblock.graph.node import Node
 class Cell:
     """The current value of a base array. device: None while it depends on no array in memory."""
 
-    __slots__ = ("device", "node")
+    __slots__ = ("_is_protected", "device", "node")
 
     def __init__(self, node: Node, device: str | None) -> None:
         self.node = node
         self.device = device
+
+    @property
+    def is_writeable(self) -> bool:
+        """Whether handles may write into it."""
+        return not getattr(self, "_is_protected", False)
+
+    @is_writeable.setter
+    def is_writeable(self, value: bool) -> None:
+        self._is_protected = not value
 
     @property
     def is_unwritten(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from typing import Any
 
 import numpy as np
@@ -23,13 +24,21 @@ class Conversions(Handle):
         """Evaluate, wait and give a NumPy array (read-only, without a copy, on the CPU)."""
         return self._values("numpy")
 
-    def item(self, *index: Any) -> bool | int | float:
+    def item(self, *index: Any) -> bool | int | float | complex:
         """Evaluate and give one element as a Python number."""
         if not index and self.size != 1:
             raise ValueRangeError("can only convert an array of size 1 to a Python scalar")
         values = self._values("item")
-        result: bool | int | float = values.item(*index)
+        result: bool | int | float | complex = values.item(*index)
         return result
+
+    def tobytes(self, order: Any = "C") -> bytes:
+        """Evaluate and give the bytes of the elements."""
+        return self._values("tobytes").tobytes(order)
+
+    def tofile(self, fid: Any, /, sep: str = "", format: str = "%s") -> None:
+        """Evaluate and write the elements to a file."""
+        self._values("tofile").tofile(fid, sep, format)
 
     def tolist(self) -> Any:
         """Evaluate and give nested lists of Python numbers."""
@@ -78,7 +87,12 @@ class Conversions(Handle):
     def __str__(self) -> str:
         return str(self._values("print"))
 
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(repr(self))}</pre>"
+
     def __format__(self, spec: str) -> str:
         if self.ndim == 0:
             return format(self._scalar("format"), spec)
-        return format(self._values("print"), spec)
+        if spec:
+            raise DTypeError("unsupported format string passed to lazyblock.Array.__format__")
+        return str(self)

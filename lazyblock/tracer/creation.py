@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
 
 from lazyblock import config, dtypes
 from lazyblock.dtypes import DType
-from lazyblock.errors import DTypeError, ValueRangeError
-from lazyblock.graph import build
+from lazyblock.errors import DTypeError, ShapeError, ValueRangeError
+from lazyblock.graph import build, index_map
 from lazyblock.graph.node import Node
 from lazyblock.graph.ops import Op
 from lazyblock.shapes import Shape, as_shape
@@ -30,8 +31,11 @@ __all__ = [
     "full",
     "full_like",
     "linspace",
+    "meshgrid",
     "ones",
     "ones_like",
+    "tril",
+    "triu",
     "zeros",
     "zeros_like",
 ]
@@ -115,7 +119,7 @@ def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: str | None =
     if values.ndim:
         return full(new_shape, asarray(values, device=device), dtype=dtype)
     target = dtypes.as_dtype(values.dtype if dtype is None else dtype)
-    number = fill_value if isinstance(fill_value, (bool, int, float)) else values
+    number = fill_value if isinstance(fill_value, (bool, int, float, complex)) else values
     return _created(build.broadcast_to(build.constant(number, target), new_shape), device)
 
 
@@ -263,6 +267,51 @@ def eye(
     return _created(build.cast(on_diagonal, target), device)
 
 
+def meshgrid(
+    *arrays: Any, indexing: str = "xy", copy: bool = True, sparse: bool = False
+) -> tuple[Array, ...]:
+    """Coordinates of a grid: an array per axis, over all axes (sparse: over its own).
+
+    indexing: "ij" keeps the order of the axes, "xy" exchanges the first two. copy: False gives
+    views.
+    """
+    if indexing not in ("xy", "ij"):
+        raise ValueRangeError("Valid values for `indexing` are 'xy' and 'ij'.")
+    lines = [to_array(x).reshape(-1) for x in arrays]
+    order = list(range(len(lines)))
+    if indexing == "xy" and len(lines) > 1:
+        order[:2] = [1, 0]
+    extents = [line.size for line in lines]
+    shape = tuple(extents[order[axis]] for axis in range(len(lines)))
+    grids = []
+    for line, axis in zip(lines, order, strict=True):
+        over = tuple(n if a == axis or not sparse else 1 for a, n in enumerate(shape))
+        grid = line.see(index_map.from_axes([axis], len(shape)), over)
+        grids.append(grid.copy() if copy else grid)
+    return tuple(grids)
+
+
+def tril(x: Any, /, k: int = 0) -> Array:
+    """The elements on and below diagonal number `k`, zeros elsewhere."""
+    return _triangle(to_array(x), "less_equal", k)
+
+
+def triu(x: Any, /, k: int = 0) -> Array:
+    """The elements on and above diagonal number `k`, zeros elsewhere."""
+    return _triangle(to_array(x), "greater_equal", k)
+
+
+def _triangle(x: Array, relation: str, k: int) -> Array:
+    if not x.ndim:
+        raise ShapeError("A triangle is taken of arrays that have axes.")
+    extents = (x.shape * 2)[-2:]  # of one axis: as many equal rows
+    row = build.expand_dims(build.iota(extents[0], dtypes.int64), (1,))
+    column = build.expand_dims(build.iota(extents[1], dtypes.int64), (0,))
+    is_kept = _apply(relation, column, _apply("add", row, operator.index(k)))
+    zero = build.constant(0, x.dtype)
+    return Array(Cell(build.where(is_kept, x.node, zero), x._cell.device))
+
+
 def to_array(value: Any) -> Array:
     """An argument of a function as an array; numbers become 0-d arrays.
 
@@ -270,6 +319,6 @@ def to_array(value: Any) -> Array:
     """
     if isinstance(value, Array):
         return value
-    if isinstance(value, (bool, int, float, np.generic, np.ndarray, list, tuple)):
+    if isinstance(value, (bool, int, float, complex, np.generic, np.ndarray, list, tuple)):
         return asarray(value)
     raise DTypeError(f"Expected an array, not a {type(value).__name__}.")

@@ -42,6 +42,8 @@ __all__ = [
     "cbrt",
     "ceil",
     "clip",
+    "conj",
+    "conjugate",
     "copysign",
     "cos",
     "cosh",
@@ -89,6 +91,7 @@ __all__ = [
     "mod",
     "multiply",
     "negative",
+    "nextafter",
     "not_equal",
     "positive",
     "pow",
@@ -163,6 +166,7 @@ atan = arctan = _unary("arctan")
 atanh = arctanh = _unary("arctanh")
 cbrt = _unary("cbrt")
 ceil = _unary("ceil")
+conj = conjugate = _unary("conjugate")
 cos = _unary("cos")
 cosh = _unary("cosh")
 deg2rad = _unary("deg2rad")
@@ -230,6 +234,7 @@ logical_xor = _binary("logical_xor")
 maximum = _binary("maximum")
 minimum = _binary("minimum")
 multiply = _binary("multiply")
+nextafter = _binary("nextafter")
 not_equal = _binary("not_equal")
 pow = power = _binary("power")
 mod = remainder = _binary("remainder")

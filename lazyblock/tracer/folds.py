@@ -9,16 +9,18 @@ American Statistician 37(3), 1983.
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 from lazyblock import dtypes
 from lazyblock.dtypes import DType
 from lazyblock.errors import ValueRangeError
 from lazyblock.graph import build
-from lazyblock.graph.index_map import IndexMap
 from lazyblock.graph.node import Node
 from lazyblock.graph.ops import Op, ReduceKind, reduce_identity
-from lazyblock.shapes import Shape, contiguous_strides, normalize_axes, normalize_axis, size_of
+from lazyblock.shapes import normalize_axes, normalize_axis, size_of
+from lazyblock.tracer import complex_folds
+from lazyblock.tracer.complex_folds import first_place
 from lazyblock.tracer.functions import FUNCTIONS
 from lazyblock.tracer.operands import as_node
 
@@ -28,7 +30,9 @@ Axis = int | tuple[int, ...] | None
 def total(kind: ReduceKind, x: Node, axis: Axis, dtype: Any, keepdims: bool) -> Node:
     """SUM or PROD; `dtype` (None = NumPy's choice) is that of the accumulator and the result."""
     result = _total_dtype(x.dtype) if dtype is None else dtypes.as_dtype(dtype)
-    axes = normalize_axes(axis, x.ndim, kind.value)
+    axes = _folded_axes(axis, x.ndim, kind.value)
+    if dtypes.is_complex(result) and kind is ReduceKind.PROD:
+        return complex_folds.product(build.cast(x, result), axes, keepdims)
     wide = build.cast(build.cast(x, result), dtypes.accumulator_dtype(result))
     return build.cast(_reduce(_kind_on(result, kind), wide, axes, keepdims), result)
 
@@ -36,17 +40,19 @@ def total(kind: ReduceKind, x: Node, axis: Axis, dtype: Any, keepdims: bool) -> 
 def _total_dtype(dtype: DType) -> DType:
     if dtypes.is_unsigned(dtype):
         return dtypes.uint64
-    return dtype if dtypes.is_floating(dtype) else dtypes.int64
+    return dtype if dtypes.is_inexact(dtype) else dtypes.int64
 
 
 def extreme(kind: ReduceKind, x: Node, axis: Axis, keepdims: bool) -> Node:
     """MAX or MIN. Raises: ValueRangeError when there is nothing to choose from."""
-    axes = normalize_axes(axis, x.ndim, kind.value)
+    axes = _folded_axes(axis, x.ndim, kind.value)
     if 0 in (x.shape[a] for a in axes):
         name = "maximum" if kind is ReduceKind.MAX else "minimum"
         raise ValueRangeError(
             f"zero-size array to reduction operation {name} which has no identity"
         )
+    if dtypes.is_complex(x.dtype):
+        return complex_folds.extreme(kind, x, axes, keepdims)
     return _reduce(_kind_on(x.dtype, kind), x, axes, keepdims)
 
 
@@ -82,6 +88,8 @@ def running(
     axis = normalize_axis(axis, x.ndim, operation)
     wide = dtypes.accumulator_dtype(result) if is_total else result
     operand = build.cast(build.cast(x, result), wide)
+    if dtypes.is_complex(result) and kind is not ReduceKind.SUM:
+        return complex_folds.running(kind, operand, axis, include_initial)
     kind = _kind_on(result, kind)
     scanned = build.cast(build.scan(kind, operand, axis), result)
     return build.pad(scanned, axis, int(include_initial), 0, reduce_identity(kind, result))
@@ -93,38 +101,32 @@ def place_of_extreme(kind: ReduceKind, x: Node, axis: Any, keepdims: bool) -> No
     It is the least of the places that hold the extreme: two reductions of the same rows.
     """
     name = f"arg{kind.value}"
-    axes = tuple(range(x.ndim)) if axis is None else (normalize_axis(axis, x.ndim, name),)
+    axes = _folded_axes(axis if axis is None else operator.index(axis), x.ndim, name)
     size = size_of([x.shape[a] for a in axes])
     if size == 0:
         raise ValueRangeError(f"attempt to get {name} of an empty sequence")
     if not axes:
         return build.constant(0, dtypes.int64)
+    if dtypes.is_complex(x.dtype):
+        place = complex_folds.place_of_extreme(kind, x, axes)
+        return build.cast(place if keepdims else build.squeeze(place, axes), dtypes.int64)
     best = build.reduce_keepdims(_kind_on(x.dtype, kind), x, axes)
     is_best = build.elementwise(Op.EQUAL, x, best)
     if dtypes.is_floating(x.dtype):
         is_best = build.elementwise(Op.BITWISE_OR, is_best, build.elementwise(Op.ISNAN, x))
-    counted = dtypes.int32 if size < 2**31 else dtypes.int64
-    places = build.where(is_best, _places(x.shape, axes, counted), build.fixed(size, counted))
-    return build.cast(_reduce(ReduceKind.MIN, places, axes, keepdims), dtypes.int64)
-
-
-def _places(shape: Shape, axes: tuple[int, ...], dtype: DType) -> Node:
-    """The number of every element among those along `axes`, in C order."""
-    strides = contiguous_strides(tuple(n if a in axes else 1 for a, n in enumerate(shape)))
-    row = tuple(stride if a in axes else 0 for a, stride in enumerate(strides))
-    line = build.iota(size_of([shape[a] for a in axes]), dtype)
-    return build.view(line, IndexMap((0,), (row,), len(shape)), shape)
+    place = first_place(is_best, axes)
+    return build.cast(place if keepdims else build.squeeze(place, axes), dtypes.int64)
 
 
 def truth(kind: ReduceKind, x: Node, axis: Axis, keepdims: bool) -> Node:
     """ANY or ALL."""
-    axes = normalize_axes(axis, x.ndim, kind.value)
+    axes = _folded_axes(axis, x.ndim, kind.value)
     return _reduce(kind, build.cast(x, dtypes.bool_), axes, keepdims)
 
 
 def mean(x: Node, axis: Axis, dtype: Any, keepdims: bool) -> Node:
     """Arithmetic mean."""
-    axes = normalize_axes(axis, x.ndim, "mean")
+    axes = _folded_axes(axis, x.ndim, "mean")
     result, wide = _floating(x, dtype)
     return build.cast(_mean(wide, axes, 0, keepdims), result)
 
@@ -144,8 +146,12 @@ def deviation(x: Node, axis: Axis, dtype: Any, ddof: float, keepdims: bool) -> N
 def _variance(
     x: Node, axis: Axis, dtype: Any, ddof: float, keepdims: bool, name: str
 ) -> tuple[DType, Node]:
-    axes = normalize_axes(axis, x.ndim, name)
+    axes = _folded_axes(axis, x.ndim, name)
     result, wide = _floating(x, dtype)
+    if dtypes.is_complex(wide.dtype):
+        parts = (build.elementwise(op, wide) for op in (Op.REAL, Op.IMAG))
+        values = [_variance(part, axis, None, ddof, keepdims, name)[1] for part in parts]
+        return dtypes.part_dtype(result), build.elementwise(Op.ADD, *values)
     centred = build.elementwise(Op.SUBTRACT, wide, _mean(wide, axes, 0, True))
     squares = _reduce(ReduceKind.SUM, FUNCTIONS["square"](centred), axes, keepdims)
     squares = _less_rounding_of_mean(squares, centred, axes, keepdims)
@@ -167,8 +173,8 @@ def _floating(x: Node, dtype: Any) -> tuple[DType, Node]:
     if dtype is not None:
         result = dtypes.as_dtype(dtype)
     else:
-        result = x.dtype if dtypes.is_floating(x.dtype) else dtypes.float64
-    computed = dtypes.accumulator_dtype(result) if dtypes.is_floating(result) else dtypes.float64
+        result = x.dtype if dtypes.is_inexact(x.dtype) else dtypes.float64
+    computed = dtypes.accumulator_dtype(result) if dtypes.is_inexact(result) else dtypes.float64
     return result, build.cast(x, computed)
 
 
@@ -180,6 +186,11 @@ def _over_count(total: Node, x: Node, axes: tuple[int, ...], ddof: float) -> Nod
     """`total` over the number of elements of `x` along `axes`, less `ddof`."""
     count = size_of([x.shape[a] for a in axes])
     return build.elementwise(Op.DIVIDE, total, as_node(max(count - ddof, 0), x.dtype))
+
+
+def _folded_axes(axis: Axis, ndim: int, name: str) -> tuple[int, ...]:
+    """The axes that disappear. A number has none, but NumPy lets it be folded along 0 or -1."""
+    return () if ndim == 0 and axis in (0, -1) else normalize_axes(axis, ndim, name)
 
 
 def _reduce(kind: ReduceKind, x: Node, axes: tuple[int, ...], keepdims: bool) -> Node:

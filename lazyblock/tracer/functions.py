@@ -15,6 +15,7 @@ from lazyblock import dtypes
 from lazyblock.dtypes import DType
 from lazyblock.errors import ValueRangeError
 from lazyblock.graph import build, ops
+from lazyblock.graph.host_call import make_host_call
 from lazyblock.graph.node import Node, make_node
 from lazyblock.graph.ops import Op
 from lazyblock.shapes import broadcast_shapes
@@ -55,7 +56,7 @@ class Function:
         self.resolve = resolve
         self.num_operands = num_operands
         self.shortcut = shortcut
-        by_kinds = rules if isinstance(rules, dict) else {"biuf": rules}
+        by_kinds = rules if isinstance(rules, dict) else {"biufc": rules}
         self._rules = {kind: rule for kinds, rule in by_kinds.items() for kind in kinds}
         self._loops: dict[tuple[Kind, ...], tuple[tuple[DType, ...], Rule]] = {}
         self._direct: dict[DType, Op] = {}  # for operands of one dtype that need no conversion
@@ -99,7 +100,7 @@ def filled_like(value: Any, dtype: DType, *like: Node) -> Node:
     return build.broadcast_to(as_node(value, dtype), shape)
 
 
-def _scalar(value: float, like: Node) -> Node:
+def _scalar(value: complex, like: Node) -> Node:
     return as_node(value, like.dtype)
 
 
@@ -167,7 +168,7 @@ def _compare_signs(op: Op, left: Node, right: Node) -> Node:
 def _divide_shortcut(operands: tuple[Any, ...], loop: tuple[DType, ...]) -> Node | None:
     """1 / x, which needs no argument for the 1."""
     one, x = operands
-    is_one = isinstance(one, (int, float)) and one == 1
+    is_one = isinstance(one, (int, float)) and one == 1 and dtypes.is_floating(loop[1])
     return build.elementwise(Op.RECIPROCAL, as_node(x, loop[1])) if is_one else None
 
 
@@ -178,11 +179,13 @@ def _power_shortcut(operands: tuple[Any, ...], loop: tuple[DType, ...]) -> Node 
         exponent = build.constant_value(exponent).item()
     if not isinstance(base, Node) or isinstance(exponent, Node):
         return None
-    is_float = dtypes.is_floating(loop[0])
     if dtypes.is_signed(loop[0]) and exponent < 0:
         raise ValueRangeError("Integers to negative integer powers are not allowed.")
     x = build.cast(base, loop[0])
-    fast = _FLOAT_POWERS.get(exponent) if is_float else _INTEGER_POWERS.get(exponent)
+    table = _FLOAT_POWERS if dtypes.is_inexact(loop[0]) else _INTEGER_POWERS
+    fast = table.get(exponent)
+    if fast is None and dtypes.is_complex(loop[0]):
+        return _small_power(x, exponent)
     return fast(x) if fast else None
 
 
@@ -207,6 +210,31 @@ _FLOAT_POWERS: dict[float, Lowering] = {
     -1: lambda x: build.elementwise(Op.RECIPROCAL, x),
     0.5: lambda x: build.elementwise(Op.SQRT, x),
 }
+
+
+def _small_power(x: Node, exponent: complex) -> Node | None:
+    """A complex number to a small integer: by squaring, in NumPy's order; None for others."""
+    if exponent != (steps := _as_small_int(exponent)):
+        return None
+    if steps == 3:
+        return build.elementwise(Op.MULTIPLY, x, _square(x))
+    result, square, rest = _scalar(1, x), x, abs(steps)
+    while rest:
+        if rest & 1:
+            result = build.elementwise(Op.MULTIPLY, result, square)
+        rest >>= 1
+        square = _square(square) if rest else square
+    if steps > 0:
+        return result
+    is_zero = build.elementwise(Op.EQUAL, x, _scalar(0, x))
+    inverse = build.elementwise(Op.DIVIDE, _scalar(1, x), result)
+    return build.where(is_zero, _scalar(complex(np.nan, np.nan), x), inverse)
+
+
+def _as_small_int(value: complex) -> int:
+    """The integer below 100 in size that `value` is; 0 for others."""
+    real = complex(value).real
+    return int(real) if abs(real) < 100 else 0
 
 
 # Compositions
@@ -250,6 +278,22 @@ def _log_sum(exponential: Op, scale: float) -> Lowering:
     return _in_float32(lower)
 
 
+def _on_host(ufunc: np.ufunc) -> Lowering:
+    """Of complex numbers, for what has no form that is exact enough in all of the plane."""
+
+    def lower(*operands: Node) -> Node:
+        shape = broadcast_shapes(*(node.shape for node in operands))
+        call = make_host_call(ufunc, {})
+        return build.host_call(call, operands, [(shape, operands[0].dtype)])[0]
+
+    return lower
+
+
+def _conjugate(x: Node) -> Node:
+    real, imag = build.elementwise(Op.REAL, x), build.elementwise(Op.IMAG, x)
+    return build.elementwise(Op.COMPLEX, real, build.elementwise(Op.NEGATIVE, imag))
+
+
 def _where(condition: Node, on_true: Node, on_false: Node) -> Node:
     return build.where(condition, on_true, on_false)
 
@@ -265,35 +309,38 @@ def _logical(op: Op) -> Lowering:
 # Rows: name -> rules. The dtype rule is that of NumPy's ufunc of the name.
 
 _PLAIN = """
-    subtract divide floor_divide remainder fmod negative sign sqrt copysign signbit
+    subtract divide floor_divide remainder fmod negative sign sqrt copysign nextafter signbit
     bitwise_and bitwise_or bitwise_xor invert left_shift right_shift rint
-    exp exp2 expm1 log log1p log2 log10 sin cos tan arcsin arccos arctan arctan2
-    sinh cosh tanh arcsinh arccosh arctanh cbrt hypot
+    exp exp2 expm1 log log1p log2 log10 sin cos tan arctan2 sinh cosh tanh cbrt hypot
 """
+_ON_HOST_IF_COMPLEX = "arcsin arccos arctan arcsinh arccosh arctanh power float_power"
 _COMPARISONS = (Op.EQUAL, Op.NOT_EQUAL, Op.LESS, Op.LESS_EQUAL, Op.GREATER, Op.GREATER_EQUAL)
 
 _ROWS: dict[str, Rule | Rules] = {
     **{name: Op(name) for name in _PLAIN.split()},
     **{op.value: op for op in _COMPARISONS},
-    "add": {"b": Op.BITWISE_OR, "iuf": Op.ADD},
-    "multiply": {"b": Op.BITWISE_AND, "iuf": Op.MULTIPLY},
-    "maximum": {"b": Op.BITWISE_OR, "iuf": Op.MAXIMUM},
-    "minimum": {"b": Op.BITWISE_AND, "iuf": Op.MINIMUM},
-    "fmax": {"b": Op.BITWISE_OR, "iu": Op.MAXIMUM, "f": Op.FMAX},
-    "fmin": {"b": Op.BITWISE_AND, "iu": Op.MINIMUM, "f": Op.FMIN},
-    "power": Op.POWER,
-    "float_power": Op.POWER,
-    "absolute": {"bu": _identity, "if": Op.ABSOLUTE},
+    **{
+        name: {"iuf": Op("power" if "power" in name else name), "c": _on_host(getattr(np, name))}
+        for name in _ON_HOST_IF_COMPLEX.split()
+    },
+    "add": {"b": Op.BITWISE_OR, "iufc": Op.ADD},
+    "multiply": {"b": Op.BITWISE_AND, "iufc": Op.MULTIPLY},
+    "maximum": {"b": Op.BITWISE_OR, "iufc": Op.MAXIMUM},
+    "minimum": {"b": Op.BITWISE_AND, "iufc": Op.MINIMUM},
+    "fmax": {"b": Op.BITWISE_OR, "iu": Op.MAXIMUM, "fc": Op.FMAX},
+    "fmin": {"b": Op.BITWISE_AND, "iu": Op.MINIMUM, "fc": Op.FMIN},
+    "conjugate": {"iuf": _identity, "c": _conjugate},
+    "absolute": {"bu": _identity, "ifc": Op.ABSOLUTE},
     "fabs": Op.ABSOLUTE,
     "positive": _identity,
-    "isnan": {"biu": _always(False), "f": Op.ISNAN},
-    "isinf": {"biu": _always(False), "f": Op.ISINF},
-    "isfinite": {"biu": _always(True), "f": Op.ISFINITE},
+    "isnan": {"biu": _always(False), "fc": Op.ISNAN},
+    "isinf": {"biu": _always(False), "fc": Op.ISINF},
+    "isfinite": {"biu": _always(True), "fc": Op.ISFINITE},
     "floor": {"biu": _identity, "f": Op.FLOOR},
     "ceil": {"biu": _identity, "f": Op.CEIL},
     "trunc": {"biu": _identity, "f": Op.TRUNC},
     "square": _square,
-    "reciprocal": {"iu": _integer_inverse, "f": Op.RECIPROCAL},
+    "reciprocal": {"iu": _integer_inverse, "fc": Op.RECIPROCAL},
     "logical_and": _logical(Op.BITWISE_AND),
     "logical_or": _logical(Op.BITWISE_OR),
     "logical_xor": _logical(Op.BITWISE_XOR),

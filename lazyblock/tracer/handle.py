@@ -52,7 +52,8 @@ class Handle:
 
     @property
     def dtype(self) -> DType:
-        return self._cell.node.dtype
+        dtype = self._cell.node.dtype
+        return dtype if self._view is None else self._view.dtype_of(dtype)
 
     @property
     def ndim(self) -> int:

@@ -1,4 +1,4 @@
-"""Functions that rearrange: views where NumPy's are views. Also questions about shape and dtype."""
+"""Functions that rearrange: views where NumPy's are views. Also questions about shape and kind."""
 
 from __future__ import annotations
 
@@ -8,36 +8,40 @@ from typing import Any
 import numpy as np
 
 from lazyblock import dtypes
-from lazyblock.dtypes import DType
-from lazyblock.errors import ShapeError
-from lazyblock.graph import index_map
-from lazyblock.shapes import Shape, as_shape, broadcast_shapes, normalize_axes, normalize_axis
-from lazyblock.tracer.array import Array
+from lazyblock.errors import ShapeError, ValueRangeError
+from lazyblock.graph import build, index_map
+from lazyblock.graph.index_map import IndexMap
+from lazyblock.graph.node import Node
+from lazyblock.graph.ops import Op
+from lazyblock.shapes import Shape, as_shape, normalize_axes, normalize_axis, size_of
+from lazyblock.shapes import broadcast_shapes as _broadcast_shapes
+from lazyblock.tracer.array import Array, Cell
 from lazyblock.tracer.creation import to_array
 from lazyblock.tracer.folds import Axis
+from lazyblock.tracer.protocols import namespace
 
 __all__ = [
-    "astype",
     "broadcast_arrays",
+    "broadcast_shapes",
     "broadcast_to",
-    "can_cast",
     "copy",
     "expand_dims",
     "flip",
-    "iscomplexobj",
-    "isrealobj",
     "matrix_transpose",
     "moveaxis",
     "ndim",
     "permute_dims",
     "ravel",
+    "repeat",
     "reshape",
-    "result_type",
+    "roll",
     "shape",
     "size",
     "squeeze",
     "swapaxes",
+    "tile",
     "transpose",
+    "unstack",
 ]
 
 
@@ -50,12 +54,18 @@ def broadcast_to(x: Any, /, shape: Any) -> Array:
     return array.see(index_map.broadcast(array.shape, target), target)
 
 
+def broadcast_shapes(*shapes: Any) -> Shape:
+    """The shape that all `shapes` broadcast to. Raises: ShapeError."""
+    given = [as_shape(shape, "broadcast_shapes") for shape in shapes]
+    return _broadcast_shapes(*given, operation="broadcast_shapes") if given else ()
+
+
 def broadcast_arrays(*arrays: Any) -> tuple[Array, ...]:
     """All arrays in the shape they broadcast to."""
     given = [to_array(x) for x in arrays]
     if not given:
         return ()
-    shape = broadcast_shapes(*(x.shape for x in given), operation="broadcast_arrays")
+    shape = _broadcast_shapes(*(x.shape for x in given), operation="broadcast_arrays")
     return tuple(broadcast_to(x, shape) for x in given)
 
 
@@ -133,10 +143,100 @@ def flip(x: Any, /, axis: Axis = None) -> Array:
     return array[tuple(slice(None, None, -1 if a in axes else 1) for a in range(array.ndim))]
 
 
-def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: str | None = None) -> Array:
-    """Convert the elements, as NumPy casts them."""
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[Array, ...]:
+    """Views of the array at every place along `axis`."""
     array = to_array(x)
-    return array.astype(dtype, copy=copy)
+    if not array.ndim:
+        raise ShapeError("Input array must be at least 1-d.")
+    lead = (slice(None),) * normalize_axis(axis, array.ndim, "unstack")
+    return tuple(array[(*lead, place)] for place in range(array.shape[len(lead)]))
+
+
+def tile(x: Any, repetitions: Any, /) -> Array:
+    """The array repeated as a whole along every axis; new axes come first."""
+    array = to_array(x)
+    counts = as_shape(repetitions, "tile")
+    rank = max(array.ndim, len(counts))
+    counts = (1,) * (rank - len(counts)) + counts
+    extents = (1,) * (rank - array.ndim) + array.shape
+    pairs = [pair for n, extent in zip(counts, extents, strict=True) for pair in (n, extent)]
+    kept = [2 * (axis + rank - array.ndim) + 1 for axis in range(array.ndim)]
+    return _copied(array, kept, tuple(pairs), [a * b for a, b in zip(counts, extents, strict=True)])
+
+
+def repeat(x: Any, repeats: Any, /, axis: int | None = None) -> Array:
+    """Every element `repeats` times in a row; an array of counts is evaluated."""
+    array = to_array(x)
+    if axis is None:
+        array, axis = array.ravel(), 0
+    axis = normalize_axis(axis, array.ndim, "repeat")
+    counts = repeats.numpy() if isinstance(repeats, Array) else np.asarray(repeats)
+    if counts.size != 1:
+        return _repeat_each(array, counts, axis)
+    count = int(counts.astype(np.int64, casting="safe").reshape(()))
+    if count < 0:
+        raise ValueRangeError("repeats may not contain negative values.")
+    parted = (*array.shape[: axis + 1], count, *array.shape[axis + 1 :])
+    kept = [a if a <= axis else a + 1 for a in range(array.ndim)]
+    shape = (*array.shape[:axis], array.shape[axis] * count, *array.shape[axis + 1 :])
+    return _copied(array, kept, parted, shape)
+
+
+def _repeat_each(array: Array, counts: Any, axis: int) -> Array:
+    if counts.shape != array.shape[axis : axis + 1]:
+        raise ShapeError(
+            f"operands could not be broadcast together with shape {array.shape[axis : axis + 1]} "
+            f"{counts.shape}"
+        )
+    places = np.repeat(np.arange(array.shape[axis]), counts)
+    return namespace().take(array, places, axis=axis)  # type: ignore[no-any-return]
+
+
+def _copied(array: Array, axes: Sequence[int], parted: Shape, shape: Sequence[int]) -> Array:
+    """A new array: `array`, whose axes are `axes` of `parted`, read over that and reshaped."""
+    map = index_map.from_axes(axes, len(parted))
+    if size_of(parted):
+        node = build.reshape(build.view(array.node, map, parted), tuple(shape))
+    else:
+        node = build.broadcast_to(build.fixed(0, array.dtype), tuple(shape))
+    return Array(Cell(node, array._cell.device))
+
+
+def roll(x: Any, /, shift: Any, axis: Any = None) -> Array:
+    """Elements moved along axes, those beyond the end coming back at the start.
+
+    axis: None moves along all elements in C order; a tuple goes with a tuple of shifts.
+    """
+    array = to_array(x)
+    if axis is None:
+        return roll(array.ravel(), shift, axis=0).reshape(array.shape)
+    shifts, axes = np.broadcast_arrays(shift, axis)
+    if shifts.ndim > 1:
+        raise ValueRangeError("'shift' and 'axis' should be scalars or 1D sequences")
+    node = array.node
+    for places, along in zip(np.atleast_1d(shifts), np.atleast_1d(axes), strict=True):
+        node = _rolled(node, int(places), normalize_axis(along, array.ndim, "roll"))
+    return Array(Cell(node, array._cell.device))
+
+
+def _rolled(node: Node, places: int, axis: int) -> Node:
+    """Two shifted readings, joined where the axis starts again."""
+    extent = node.shape[axis]
+    places = places % extent if extent else 0
+    if not places:
+        return node
+    ahead, behind = (
+        build.view(node, _shifted(node.ndim, axis, by), node.shape, may_leave=True)
+        for by in (extent - places, -places)
+    )
+    is_wrapped = build.elementwise(
+        Op.LESS, build.positions(node.shape, axis), build.fixed(places, dtypes.int64)
+    )
+    return build.where(is_wrapped, ahead, behind)
+
+
+def _shifted(rank: int, axis: int, by: int) -> IndexMap:
+    return index_map.slices([by if a == axis else 0 for a in range(rank)], [1] * rank)
 
 
 def copy(x: Any, /) -> Array:
@@ -161,31 +261,3 @@ def size(x: Any, /, axis: int | None = None) -> int:
     """Number of elements, or the extent of one axis."""
     extents = shape(x)
     return int(np.prod(extents, dtype=np.int64)) if axis is None else extents[axis]
-
-
-def iscomplexobj(x: Any, /) -> bool:
-    """No: there are no complex arrays."""
-    return False
-
-
-def isrealobj(x: Any, /) -> bool:
-    """Yes: there are no complex arrays."""
-    return True
-
-
-def result_type(*operands: Any) -> DType:
-    """The dtype that arrays, dtypes and (weak) Python numbers promote to."""
-    return dtypes.result_type(*(_kind(operand) for operand in operands))
-
-
-def _kind(operand: Any) -> DType | type:
-    if type(operand) in dtypes.WEAK_TYPES:
-        return type(operand)
-    if isinstance(operand, (Array, np.ndarray, np.generic)):
-        return dtypes.as_dtype(operand.dtype)
-    return dtypes.as_dtype(operand)
-
-
-def can_cast(source: Any, target: Any, /) -> bool:
-    """Whether every value of one dtype (or array's dtype) is one of the other."""
-    return bool(np.can_cast(_kind(source), dtypes.as_dtype(target)))

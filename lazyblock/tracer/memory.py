@@ -81,7 +81,8 @@ def find_base(array: Array) -> tuple[Array, int, int]:
         return array, 0, id(array._cell)
     base = type(array)(array._cell)
     node = array._view.of_input(array._cell.node)
-    if node is None or not is_in_order(node.shape, node.attrs.strides):  # type: ignore[union-attr]
+    is_part = array._view.part is not None  # the base's strides count other elements
+    if node is None or is_part or not is_in_order(node.shape, node.attrs.strides):  # type: ignore[union-attr]
         return array.copy(), 0, id(array)
     first = node.attrs.offset - array._cell.node.attrs.offset  # type: ignore[union-attr]
     return base, first, id(array._cell)

@@ -1,164 +1,158 @@
-"""NumPy's methods of arrays: other shapes (views where NumPy's are), folds, rounding."""
+"""NumPy's methods of arrays that record: casts, bytes, rounding, and those of the namespace.
+
+`x.take(...)` is `np.take(x, ...)`, and so for all names of `_FORWARDED`; methods that sort change
+the array in place.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
+
 from lazyblock import dtypes
-from lazyblock.errors import ShapeError, UnsupportedError, ValueRangeError
+from lazyblock.errors import DTypeError, ValueRangeError
 from lazyblock.graph import build, index_map
-from lazyblock.graph.ops import ReduceKind
-from lazyblock.shapes import Shape, normalize_axes, normalize_axis, size_of
-from lazyblock.tracer import folds
-from lazyblock.tracer.folds import Axis
+from lazyblock.lazy_imports import lazy_import
+from lazyblock.shapes import as_shape, size_of, strided_view
+from lazyblock.tracer.attributes import Attributes
+from lazyblock.tracer.fold_methods import Folds
 from lazyblock.tracer.functions import FUNCTIONS
-from lazyblock.tracer.handle import Handle
-from lazyblock.tracer.operands import is_out_of_range
-from lazyblock.tracer.views import whole
+from lazyblock.tracer.layout import check_order
+from lazyblock.tracer.operands import convert, is_out_of_range
+from lazyblock.tracer.protocols import namespace
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+numpy_calls = lazy_import("lazyblock.tracer.numpy_calls")
+host_calls = lazy_import("lazyblock.tracer.host_calls")
 
-class Methods(Handle):
+NDArray = npt.NDArray[Any]
+
+
+def _forwarded(function: Callable[..., Any]) -> Any:
+    """A method that NumPy has as a function of the array and the same arguments."""
+
+    @functools.wraps(function)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return numpy_calls.call(function, (self, *args), kwargs)
+
+    return method
+
+
+def _in_place(function: Callable[..., Any]) -> Any:
+    """A method that changes the array to what a function of NumPy's gives."""
+
+    @functools.wraps(function)
+    def method(self: Any, *args: Any, **kwargs: Any) -> None:
+        self[...] = numpy_calls.call(function, (self, *args), kwargs)
+
+    return method
+
+
+class Methods(Attributes, Folds):
     """Methods that record or give views."""
 
     __slots__ = ()
 
-    # shapes
+    argpartition = _forwarded(np.argpartition)
+    argsort = _forwarded(np.argsort)
+    choose = _forwarded(np.choose)
+    diagonal = _forwarded(np.diagonal)
+    dot = _forwarded(np.dot)
+    nonzero = _forwarded(np.nonzero)
+    put = _forwarded(np.put)
+    repeat = _forwarded(np.repeat)
+    searchsorted = _forwarded(np.searchsorted)
+    take = _forwarded(np.take)
+    trace = _forwarded(np.trace)
+    partition = _in_place(np.partition)
+    sort = _in_place(np.sort)
 
-    @property
-    def T(self) -> Self:
-        return self.transpose()
+    def compress(self, condition: Any, axis: int | None = None, out: Any = None) -> Any:
+        """The slices along `axis` where `condition` holds."""
+        return numpy_calls.call(np.compress, (condition, self, axis, out), {})
 
-    @property
-    def mT(self) -> Self:
-        """Each matrix of a stack, transposed."""
-        if self.ndim < 2:
-            raise ShapeError("matrix transpose with ndim < 2 is undefined")
-        return self.swapaxes(-1, -2)
+    # elements as they are
 
-    def transpose(self, *axes: Any) -> Self:
-        """Axes in the order given (none: reversed)."""
-        if len(axes) == 1 and not isinstance(axes[0], int):
-            axes = tuple(range(self.ndim))[::-1] if axes[0] is None else tuple(axes[0])
-        order = [normalize_axis(a, self.ndim, "transpose") for a in axes]
-        if not axes:
-            order = list(range(self.ndim))[::-1]
-        if len(order) != self.ndim:
-            raise ShapeError("axes don't match array")
-        if len(set(order)) != len(order):
-            raise ShapeError("repeated axis in transpose")
-        return self.see(index_map.permutation(order), tuple(self.shape[a] for a in order))
+    def to_device(self, device: str, /, *, stream: Any = None) -> Self:
+        """The same values on another device. stream: None, there is one of each device only."""
+        if stream is not None:
+            raise ValueRangeError("The stream argument to to_device() is not supported")
+        moved: Self = namespace().asarray(self, device=device)
+        return moved
 
-    def swapaxes(self, axis1: int, axis2: int) -> Self:
-        order = list(range(self.ndim))
-        first = normalize_axis(axis1, self.ndim, "swapaxes")
-        second = normalize_axis(axis2, self.ndim, "swapaxes")
-        order[first], order[second] = order[second], order[first]
-        return self.transpose(tuple(order))
-
-    def squeeze(self, axis: Axis = None) -> Self:
-        """Drop axes of extent 1 (None: all such)."""
-        if axis is None:
-            axes = tuple(a for a, extent in enumerate(self.shape) if extent == 1)
-        else:
-            axes = normalize_axes(axis, self.ndim, "squeeze")
-        if any(self.shape[a] != 1 for a in axes):
-            raise ShapeError("cannot select an axis to squeeze out which has size not equal to one")
-        shape = tuple(n for a, n in enumerate(self.shape) if a not in axes)
-        return self.see(index_map.removed_axes(self.ndim, axes, [0] * len(axes)), shape)
-
-    def reshape(self, *shape: Any, copy: bool | None = None) -> Self:
-        """The elements in C order under another shape; a view where NumPy gives one."""
-        asked = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
-        new_shape = _complete_shape(asked, self.shape)
-        view = (self._view or whole(self._cell.node.shape)).reshaped(new_shape)
-        if view is not None and not copy:
-            return type(self)(self._cell, None if self._shows_all(view) else view)
-        if copy is False:
-            raise ValueRangeError("Unable to avoid creating a copy while reshaping.")
-        return self._with(build.reshape(self.node, new_shape))
-
-    def ravel(self) -> Self:
-        """One axis; a view where NumPy gives one."""
-        return self.reshape(-1)
-
-    def flatten(self) -> Self:
-        """One axis; always a copy."""
-        return self.reshape(-1, copy=True)
-
-    # values
-
-    def copy(self) -> Self:
+    def copy(self, order: str | None = "C") -> Self:
         """The same values, not seen by later writes."""
+        check_order(order)
         return self._with(self.node)
 
-    def astype(self, dtype: Any, *, copy: bool = True) -> Self:
+    def astype(
+        self,
+        dtype: Any,
+        order: str | None = "K",
+        casting: Any = "unsafe",
+        subok: bool = True,
+        copy: bool = True,
+    ) -> Self:
         """Convert the elements, as NumPy casts them."""
         target = dtypes.as_dtype(dtype)
+        if casting != "unsafe" and not np.can_cast(self.dtype, target, casting):
+            raise DTypeError(
+                f"Cannot cast array data from {self.dtype!r} to {target!r} according to the rule "
+                f"'{casting}'"
+            )
         if not copy and target == self.dtype:
             return self
-        return self._with(build.cast(self.node, target))
+        return self._with(convert(self.node, target))
 
-    def sum(self, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Self:
-        return self._with(folds.total(ReduceKind.SUM, self.node, axis, dtype, keepdims))
+    def view(self, dtype: Any = None, type: Any = None) -> Self:
+        """Another handle on the elements; with `dtype`, a copy of their bits that is read-only."""
+        if dtype is None or dtype == self.dtype:
+            return self.__class__(self._cell, self._view)
+        target = dtypes.as_dtype(dtype)
+        steps = tuple(stride // self.itemsize for stride in self.strides)
+        model = strided_view(np.empty(1, self.dtype), self.shape, steps).view(target)
+        spec = [(model.shape, target)]
+        (bits,) = host_calls.host_call(_view_on_host, [self], spec, dtype=target)
+        bits.setflags(write=False)
+        return bits  # type: ignore[no-any-return]
 
-    def prod(self, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Self:
-        return self._with(folds.total(ReduceKind.PROD, self.node, axis, dtype, keepdims))
+    def byteswap(self, inplace: bool = False) -> Self:
+        """The elements with their bytes in opposite order."""
+        spec = [(self.shape, self.dtype)]
+        array: Any = self
+        (swapped,) = host_calls.host_call(_byteswap_on_host, [self], spec)
+        if inplace:
+            array[...] = swapped
+            return self
+        return swapped  # type: ignore[no-any-return]
 
-    def max(self, axis: Axis = None, keepdims: bool = False) -> Self:
-        return self._with(folds.extreme(ReduceKind.MAX, self.node, axis, keepdims))
+    def fill(self, value: Any) -> None:
+        """Give every element one value."""
+        array: Any = self
+        array[...] = value
 
-    def min(self, axis: Axis = None, keepdims: bool = False) -> Self:
-        return self._with(folds.extreme(ReduceKind.MIN, self.node, axis, keepdims))
+    def resize(self, *new_shape: Any, refcheck: bool = True) -> None:
+        """Change the shape in place, with zeros where there were no elements."""
+        if self._view is not None:
+            raise ValueRangeError("cannot resize this array: it does not own its data")
+        asked = new_shape[0] if len(new_shape) == 1 else new_shape
+        shape = as_shape(asked, "resize")
+        size = size_of(shape)
+        flat = build.reshape(self.node, (self.size,))
+        kept = min(size, self.size)
+        node = build.view(flat, index_map.slices([0], [1]), (kept,))
+        node = build.pad(node, 0, 0, size - kept, 0)
+        self._rebase(build.reshape(node, shape))
 
-    def argmax(self, axis: int | None = None, keepdims: bool = False) -> Self:
-        return self._with(folds.place_of_extreme(ReduceKind.MAX, self.node, axis, keepdims))
+    # rounding
 
-    def argmin(self, axis: int | None = None, keepdims: bool = False) -> Self:
-        return self._with(folds.place_of_extreme(ReduceKind.MIN, self.node, axis, keepdims))
-
-    def any(self, axis: Axis = None, keepdims: bool = False) -> Self:
-        return self._with(folds.truth(ReduceKind.ANY, self.node, axis, keepdims))
-
-    def all(self, axis: Axis = None, keepdims: bool = False) -> Self:
-        return self._with(folds.truth(ReduceKind.ALL, self.node, axis, keepdims))
-
-    def cumsum(self, axis: int | None = None, dtype: Any = None) -> Self:
-        return self.accumulate(ReduceKind.SUM, axis, dtype, "cumsum")
-
-    def cumprod(self, axis: int | None = None, dtype: Any = None) -> Self:
-        return self.accumulate(ReduceKind.PROD, axis, dtype, "cumprod")
-
-    def accumulate(
-        self,
-        kind: ReduceKind,
-        axis: int | None,
-        dtype: Any,
-        operation: str = "accumulate",
-        include_initial: bool = False,
-    ) -> Self:
-        """Combine every element with all before it; axis None takes them in C order."""
-        node = folds.running(kind, self.node, axis, dtype, operation, include_initial)
-        return self._with(node)
-
-    def mean(self, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Self:
-        return self._with(folds.mean(self.node, axis, dtype, keepdims))
-
-    def var(
-        self, axis: Axis = None, dtype: Any = None, ddof: float = 0, keepdims: bool = False
-    ) -> Self:
-        return self._with(folds.variance(self.node, axis, dtype, ddof, keepdims))
-
-    def std(
-        self, axis: Axis = None, dtype: Any = None, ddof: float = 0, keepdims: bool = False
-    ) -> Self:
-        return self._with(folds.deviation(self.node, axis, dtype, ddof, keepdims))
-
-    def clip(self, min: Any = None, max: Any = None) -> Self:
+    def clip(self, min: Any = None, max: Any = None, out: Any = None, **settings: Any) -> Self:
         """Move elements into min..max; None leaves a side open.
 
         Python ints beyond an integer dtype leave a side open too, as in NumPy.
@@ -166,31 +160,36 @@ class Methods(Handle):
         low = None if is_out_of_range(min, self.dtype) and min < 0 else min
         high = None if is_out_of_range(max, self.dtype) and max > 0 else max
         if low is None and high is None:
-            return self.copy()
-        if low is None or high is None:
+            result = self.copy()
+        elif low is None or high is None:
             name, bound = ("minimum", high) if low is None else ("maximum", low)
-            return self._record(FUNCTIONS[name], self, bound)
-        return self._record(FUNCTIONS["clip"], self, low, high)
+            result = self._record(FUNCTIONS[name], self, bound)
+        else:
+            result = self._record(FUNCTIONS["clip"], self, low, high)
+        if settings.get("dtype") is not None:
+            result = result.astype(settings["dtype"], casting="same_kind")
+        return self._store(result, out, "clip")
 
-    def round(self, decimals: int = 0) -> Self:
-        """Nearest integral values, halves to even. Raises: UnsupportedError for decimals."""
-        if decimals:
-            raise UnsupportedError("'round' to decimals is not offered yet.")
-        return (
-            self._record(FUNCTIONS["rint"], self) if dtypes.is_floating(self.dtype) else self.copy()
-        )
+    def round(self, decimals: int = 0, out: Any = None) -> Self:
+        """Nearest value with so many decimals, halves to even."""
+        result = self._rounded(decimals)
+        return self._store(result, out, "round")
+
+    def _rounded(self, decimals: int) -> Self:
+        is_integer = not dtypes.is_inexact(self.dtype)
+        if decimals >= 0 and is_integer:
+            return self.copy()
+        if decimals == 0:
+            return self._record(FUNCTIONS["rint"], self)
+        first, second = ("multiply", "divide") if decimals > 0 else ("divide", "multiply")
+        scaled = self._record(FUNCTIONS[first], self, 10.0 ** abs(decimals))
+        whole = self._record(FUNCTIONS["rint"], scaled)
+        return self._record(FUNCTIONS[second], whole, 10.0 ** abs(decimals)).astype(self.dtype)
 
 
-def _complete_shape(asked: Any, shape: Shape) -> Shape:
-    """A reshape's target with -1 filled in. Raises: ShapeError in NumPy's words."""
-    new = list(asked) if isinstance(asked, Sequence) else [asked]
-    size = size_of(shape)
-    shown = str(tuple(new)).replace(" ", "")
-    if new.count(-1) > 1:
-        raise ShapeError("can only specify one unknown dimension")
-    if -1 in new:
-        rest = -math.prod(new)
-        new[new.index(-1)] = size // rest if rest else -1
-    if any(extent < 0 for extent in new) or math.prod(new) != size:
-        raise ShapeError(f"cannot reshape array of size {size} into shape {shown}")
-    return tuple(int(extent) for extent in new)
+def _view_on_host(x: NDArray, *, dtype: Any) -> NDArray:
+    return x.view(dtype)
+
+
+def _byteswap_on_host(x: NDArray) -> NDArray:
+    return x.byteswap()

@@ -1,41 +1,58 @@
 """Views: which elements of a base array a handle shows.
 
 A view reads the base, reshaped to `base_shape`, through an affine index map. That covers basic
-slices, transposes, broadcasts and every reshape that NumPy gives as a view of a C-ordered base.
+slices, transposes, broadcasts and every reshape that NumPy gives as a view of a C-ordered base. It
+may show one part of complex elements.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from lazyblock import dtypes
+from lazyblock.dtypes import DType
 from lazyblock.graph import build, index_map
 from lazyblock.graph.attrs import InputAttrs
 from lazyblock.graph.index_map import IndexMap
 from lazyblock.graph.node import Node
+from lazyblock.graph.ops import Op
 from lazyblock.shapes import Shape, contiguous_strides, reshape_strides, size_of
 from lazyblock.tracer.regions import write_region
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Element i of the view is element map(i) of the base in `base_shape`."""
+    """Element i of the view is element map(i) of the base in `base_shape`.
+
+    part: REAL or IMAG of a complex base; None for whole elements.
+    """
 
     base_shape: Shape
     map: IndexMap
     shape: Shape
+    part: Op | None = None
 
     def then(self, map: IndexMap, shape: Shape) -> View:
         """The view of this view."""
-        return View(self.base_shape, self.map.compose(map), shape)
+        return View(self.base_shape, self.map.compose(map), shape, self.part)
+
+    def of_part(self, part: Op) -> View:
+        """The view of one part of complex elements."""
+        return replace(self, part=part)
+
+    def dtype_of(self, base: DType) -> DType:
+        """What the view of a base of this dtype has."""
+        return base if self.part is None else dtypes.part_dtype(base)
 
     def read(self, base: Node) -> Node:
         """The elements shown, of the base's current value."""
-        return build.view(build.reshape(base, self.base_shape), self.map, self.shape)
+        shown = build.view(build.reshape(base, self.base_shape), self.map, self.shape)
+        return shown if self.part is None else build.elementwise(self.part, shown)
 
     @property
     def is_whole(self) -> bool:
         """Whether all of the base is shown, in order."""
-        return self.shape == self.base_shape and self.map.is_identity
+        return self.part is None and self.shape == self.base_shape and self.map.is_identity
 
     def reshaped(self, shape: Shape) -> View | None:
         """The view under a shape of the same size; None where NumPy has to copy."""
@@ -49,13 +66,15 @@ class View:
         if new_strides is None:
             return None
         flat = IndexMap((offset,), (new_strides,), len(shape))
-        return View((size_of(self.base_shape),), flat, shape)
+        return View((size_of(self.base_shape),), flat, shape, self.part)
 
     def write(self, base: Node, value: Node) -> Node:
         """The base after writing `value`, which broadcasts to the view.
 
         Raises: ValueRangeError for a view that shows an element more than once.
         """
+        if self.part is not None:
+            return self._write_part(self.part, base, value)
         inverse = self._inverse()
         if inverse is None:
             written = write_region(build.reshape(base, self.base_shape), self, value)
@@ -63,6 +82,11 @@ class View:
             full = build.broadcast_to(value, self.shape)
             written = build.view(full, inverse, self.base_shape)
         return build.reshape(written, base.shape)
+
+    def _write_part(self, part: Op, base: Node, value: Node) -> Node:
+        parts = {op: build.elementwise(op, base) for op in (Op.REAL, Op.IMAG)}
+        written = replace(self, part=None).write(parts[part], value)
+        return build.elementwise(Op.COMPLEX, *(parts | {part: written}).values())
 
     def _inverse(self) -> IndexMap | None:
         """The map from base to view indices, if the view only permutes and flips axes."""
@@ -97,7 +121,11 @@ class View:
             return None
         offset, new_strides = self.map.strides(strides)
         offset = attrs.offset + (offset if size_of(self.shape) else 0)
-        return build.input_array(attrs.storage, self.shape, attrs.dtype, new_strides, offset)
+        if self.part is not None:
+            offset = 2 * offset + (self.part is Op.IMAG)
+            new_strides = tuple(2 * stride for stride in new_strides)
+        dtype = self.dtype_of(attrs.dtype)
+        return build.input_array(attrs.storage, self.shape, dtype, new_strides, offset)
 
 
 def whole(shape: Shape) -> View:

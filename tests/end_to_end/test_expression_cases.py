@@ -471,7 +471,7 @@ def test_errors_stand_at_the_line_that_recorded_the_mistake():
         x = x + 1
     with pytest.raises(errors.ShapeError, match=r"\(3,\) with \(4,\) in 'add'"):
         x + np.ones(4)
-    with pytest.raises(errors.DTypeError, match="complex128"):
-        x + np.ones(3, np.complex128)
+    with pytest.raises(errors.DTypeError, match="complex256"):
+        x + np.ones(3, np.clongdouble)
     with pytest.raises(TypeError, match="bitwise_and"):
         x & 1

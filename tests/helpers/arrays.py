@@ -48,6 +48,10 @@ def _as_tuple(value):
 def assert_equal_values(actual, expected, rtol=0.0, atol=0.0):
     """Equal shape and dtype; equal bits (any NaN equals any NaN) unless a tolerance is given."""
     assert (actual.shape, actual.dtype) == (expected.shape, expected.dtype)
+    if expected.dtype.kind == "c":
+        for part in ("real", "imag"):
+            assert_equal_values(getattr(actual, part), getattr(expected, part), rtol, atol)
+        return
     if expected.dtype.kind in "biu":
         np.testing.assert_array_equal(actual, expected)
         return

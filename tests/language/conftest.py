@@ -10,13 +10,13 @@ from tests.helpers.elsewhere import elsewhere, runs_kernels
 
 def pytest_generate_tests(metafunc):
     if runs_kernels(metafunc.function):
-        metafunc.fixturenames.append("place")
         gpu = pytest.param("cuda", marks=pytest.mark.gpu)
         metafunc.parametrize("place", [None, gpu], ids=["host", "gpu"], indirect=True)
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def place(request):
-    """Runs the kernels of the test on a device more."""
-    with elsewhere(request.param or request.config.getoption("--device")):
+    """Runs the kernels of a test on a device more."""
+    device = getattr(request, "param", None) or request.config.getoption("--device")
+    with elsewhere(device):
         yield

@@ -125,6 +125,13 @@ def test_precision_is_per_call_or_one_for_all(precision):
     assert precision_of(allow_tf32=True) == "tf32" and precision_of(allow_tf32=False) == "ieee"
 
 
+@pytest.mark.parametrize("name", ["fp32", "int8", "bf16"])
+def test_operands_may_be_computed_from_transposed_blocks(name):
+    a, b = matrix(name, 16, 32), matrix(name, 16, 32, seed=1)
+    body = lambda x, y: tl.dot(x.to(tl.float16), y.T.to(tl.float16))  # noqa: E731
+    assert_same_bits(evaluate(body, a, b, ways=ALL).data, product(a, b.T).astype(np.float32))
+
+
 def test_products_are_exact_unless_told_otherwise():
     a = np.full((16, 16), 1 + 2**-20, np.float32)
     b = np.eye(16, dtype=np.float32)
@@ -203,7 +210,7 @@ def test_dot_scaled(left, right):
     def body(x, x_scale, y, y_scale):
         return tl.dot_scaled(x, x_scale, left, y.T, y_scale, right)
 
-    found = evaluate(body, a_bytes, a_scale, b_bytes, b_scale)
+    found = evaluate(body, a_bytes, a_scale, b_bytes, b_scale, exact=False)
     assert found.type == "fp32"
     expected = scaled(a, a_scale) @ scaled(b, b_scale).T
     np.testing.assert_allclose(found.data, expected, rtol=1e-5, atol=1e-3)

@@ -346,3 +346,20 @@ def test_ops_know_their_lines():
     program = program_of(make(1), ints(), 1)
     first = make(1).source.first_line
     assert {op.line.line for op in program.body.ops} == {first + 2}
+
+
+@jit
+def types_of_known_values(out, N: tl.constexpr):
+    text: tl.constexpr = "a"
+    pair: tl.constexpr = (1, 2)
+    tl.static_assert(N.type == tl.core.constexpr_type(3))
+    tl.static_assert(text.type == tl.core.constexpr_type("a"))
+    tl.static_assert(pair.type == tl.core.constexpr_type((1, 2)))
+    tl.static_assert(pair.type != tl.core.constexpr_type((1, 3)))
+    number = N
+    tl.static_assert(number.type == tl.int32)
+    tl.store(out, number)
+
+
+def test_known_values_have_types_too():
+    assert run_kernel(types_of_known_values, np.zeros(1, np.int32), N=3)[0] == 3

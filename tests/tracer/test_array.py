@@ -193,6 +193,18 @@ def test_writing_into_repeated_elements_is_refused():
         x[0, 0] = 1
 
 
+def test_partial_writes_are_seen_through_other_views():
+    x, y = lazy(np.zeros(4)), np.zeros(4)
+    for array in (x, y):
+        part = array[:2]
+        array[1:] = 1
+        array[0] += 2
+        part += 1
+        array[2:] = part
+    same(x, y)
+    same(x[:2], y[:2])
+
+
 def test_shapes_of_views():
     x = lazy(np.zeros((2, 1, 3)))
     assert x.T.shape == (3, 1, 2)
@@ -299,8 +311,8 @@ def test_duplicate_axis_is_refused():
 @pytest.mark.parametrize(
     ("value", "name"),
     [
-        (1j, "complex128"),
-        (np.array([1 + 2j], np.complex64), "complex64"),
+        (np.clongdouble(1j), "clongdouble|complex256"),
+        (np.array([1 + 2j], np.clongdouble), "clongdouble|complex256"),
         (np.array(["2020-01-01"], "M8[D]"), "datetime64"),
         (np.array(["text"]), "<U4"),
         (np.array([None]), "object"),
@@ -315,6 +327,16 @@ def test_unsupported_dtypes_are_named(value, name):
     if not isinstance(value, np.ndarray) or value.dtype.kind == "c":
         with pytest.raises(TypeError, match="not supported"):
             lazy([1.0]) + value
+
+
+def test_arrays_as_indices_give_copies():
+    x, y = lazy([1.0, -2.0, 3.0]), np.array([1.0, -2.0, 3.0])
+    for index in ([0, 1], np.array([0]), True, np.array([True, False, True])):
+        same(x[index], y[index])
+    same(x[x > 0], y[y > 0])
+    picked = x[[0, 2]]
+    picked += 1
+    same(x, y)
 
 
 def test_mixing_devices_is_refused():

@@ -44,7 +44,7 @@ def test_errors():
 def test_questions():
     x = lb.asarray(CUBE, device="cpu")
     assert (np.ndim(x), np.shape(x), np.size(x), np.size(x, 1)) == (3, (2, 3, 4), 24, 3)
-    assert not np.iscomplexobj(x)
+    assert not np.iscomplexobj(x) and np.iscomplexobj(x + 1j)
     assert np.result_type(x, np.float32(1)) == np.float64
     assert lb.result_type(lb.float32, 1.0) == np.float32
     assert lb.can_cast(lb.int8, lb.int16) and not lb.can_cast(lb.int16, lb.int8)

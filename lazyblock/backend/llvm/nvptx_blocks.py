@@ -107,17 +107,32 @@ class BlockCode:
         (register,) = self.demand(value, self.plan.home(value))
         return register
 
-    def move(self, value: Value, layout: LinearLayout) -> Moved:
-        """`value` on its way into `layout`, to be published before its registers are read."""
-        registers = self._find(value, layout)
-        if registers is not None:
-            return Moved(registers)
+    def move(self, wanted: Sequence[_Place]) -> list[Moved]:
+        """Blocks on their way into layouts, to be published before their registers are read.
+
+        All are computed first: their own exchanges would take the memory of one that is on its way.
+        """
+        places = [self._origin(*place) for place in wanted]
+        for value, home, _ in places:
+            self.demand(value, home)
+        return [self._send(*place) for place in places]
+
+    def _origin(
+        self, value: Value, layout: LinearLayout
+    ) -> tuple[Value, LinearLayout, LinearLayout]:
+        """What to send into which layout for a block: the operand of a transpose, from its home."""
+        if self._find(value, layout) is not None:
+            return value, layout, layout
         if isinstance(value.owner, ops.Transpose):
-            return self.move(value.owner.value, backward(value.owner, layout))
+            return self._origin(value.owner.value, backward(value.owner, layout))
         home = self.plan.home(value)
-        if value in self.plan.computable or home.register_map(layout) is not None:
-            return Moved(self.demand(value, layout))
+        stays = value in self.plan.computable or home.register_map(layout) is not None
+        return value, layout if stays else home, layout
+
+    def _send(self, value: Value, home: LinearLayout, layout: LinearLayout) -> Moved:
         registers = self.demand(value, home)
+        if home is layout:
+            return Moved(registers)
         return start_conversion(self.shared, value.type.element, registers, home, layout)
 
     def _is_converted(self, value: Value, layout: LinearLayout) -> bool:

@@ -38,9 +38,10 @@ def emit_dot(code: BlockCode, op: ops.Dot) -> None:
     site = before.of(float32 if narrow.is_half else narrow)
     started = [_cast(before, name, site.scalar) for name in code.demand(op.acc, layouts.acc)]
     sums = _Sums(_Numbers(layouts.acc), started)
+    wanted = ((op.a, layouts.a), (op.b, layouts.b))
     a, b = (
-        _Operand(before.of(value.type.element), layout, code.move(value, layout))
-        for value, layout in ((op.a, layouts.a), (op.b, layouts.b))
+        _Operand(before.of(value.type.element), layout, moved)
+        for (value, layout), moved in zip(wanted, code.move(wanted), strict=True)
     )
     a.moved.publish()
     b.moved.publish()

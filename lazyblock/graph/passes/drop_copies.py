@@ -13,7 +13,10 @@ from lazyblock.graph.node import Node
 from lazyblock.graph.ops import CATEGORY, Category, Op
 from lazyblock.graph.rewrite import Rule, rewrite
 
-_COMPUTED = (Category.ELEMENTWISE, Category.REDUCTION, Category.SCAN, Category.CALL)
+_COMPUTED = (
+    *(Category.ELEMENTWISE, Category.REDUCTION, Category.SCAN),
+    *(Category.CONTRACTION, Category.CALL),
+)
 
 
 def drop_copies(outputs: Sequence[Node]) -> list[Node]:

@@ -1,7 +1,7 @@
 """Merge chains of views, move reshapes to the leaves.
 
 Takes: any graph. Gives: no view of a view, no reshape of a reshape; reshapes stand on inputs,
-reductions and views only. Keeps: values bit by bit. Cost: linear.
+reductions, scans and views only. Keeps: values bit by bit. Cost: linear.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _reshape_through_elementwise(node: Node) -> Node | None:
 
 
 def _reshapes_freely(node: Node) -> bool:
-    if node.shape == () or node.op is Op.RESHAPE:
+    if node.shape == () or node.op in (Op.RESHAPE, Op.IOTA):
         return True
     return is_contiguous_input(node)
 
@@ -83,6 +83,7 @@ def _unit_axes(node: Node) -> Node | None:
     return build.view(operand, index_map.from_axes(axes, node.ndim), node.shape)
 
 
+<<<<<<< HEAD
 def _copy_of_input(node: Node) -> Node | None:
     """An input whose layout a reshape cannot look through gets memory in C order."""
     (operand,) = node.inputs
@@ -92,6 +93,14 @@ def _copy_of_input(node: Node) -> Node | None:
     if reshape_strides(attrs.shape, attrs.strides, node.shape) is not None:
         return None
     return build.reshape(build.copy(operand), node.shape)
+=======
+def _reshape_of_iota(node: Node) -> Node | None:
+    (line,) = node.inputs
+    if line.op is not Op.IOTA:
+        return None
+    row = contiguous_strides(node.shape)
+    return build.view(line, IndexMap((0,), (row,), node.ndim), node.shape)
+>>>>>>> main
 
 
 _RULES = (
@@ -100,6 +109,7 @@ _RULES = (
     Rule(Op.RESHAPE, _reshape_of_reshape, "only the last shape counts"),
     Rule(Op.RESHAPE, _copy_of_input, "a copy has the elements of its operand"),
     Rule(Op.RESHAPE, _unit_axes, "unit axes do not move elements"),
+    Rule(Op.RESHAPE, _reshape_of_iota, "a number in C order is affine in the index"),
     Rule(
         Op.RESHAPE, _reshape_through_elementwise, "each element is computed from its own operands"
     ),

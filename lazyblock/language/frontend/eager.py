@@ -15,7 +15,7 @@ from types import CellType, CodeType, FunctionType
 from typing import Any
 
 from lazyblock.language import iterators
-from lazyblock.language.constexpr import constexpr, unwrap
+from lazyblock.language.constexpr import constexpr, type_of, unwrap
 from lazyblock.language.frontend import logic
 from lazyblock.language.frontend.builtins import ON_TENSORS
 from lazyblock.language.frontend.definition import PythonDefinition, read_annotation
@@ -188,8 +188,8 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         node = self._inside(node)
-        if node.attr == "value" and isinstance(node.ctx, ast.Load):
-            return _helper("value", node, node.value)
+        if node.attr in ("value", "type") and isinstance(node.ctx, ast.Load):
+            return _helper(node.attr, node, node.value)
         return node
 
     def visit_Call(self, node: ast.Call) -> Any:
@@ -211,6 +211,7 @@ class _Helpers:
 
     variable = staticmethod(as_variable)
     negate = staticmethod(logic.negate)
+    type = staticmethod(type_of)
     tuple = staticmethod(builtins.tuple)
 
     @staticmethod

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from lazyblock.errors import CompileError
-from lazyblock.language.constexpr import constexpr, unwrap, wrap
+from lazyblock.language.constexpr import constexpr, type_of, unwrap, wrap
 from lazyblock.language.frontend import logic
 from lazyblock.language.frontend.branches import branch_values
 from lazyblock.language.frontend.frame import ExpressionRule, Frame, check_global
@@ -50,7 +50,7 @@ def attribute_of(value: Any, name: str) -> Any:
         return plain_to_constexpr(value.value)
     holder = unwrap(value) if isinstance(value, constexpr) else value
     try:
-        found = getattr(holder, name)
+        found = type_of(holder) if name == "type" else getattr(holder, name)
     except AttributeError:
         what = f"module '{holder.__name__}'" if isinstance(holder, ModuleType) else say(value)
         raise CompileError(f"{what[0].upper()}{what[1:]} has no attribute '{name}'.") from None

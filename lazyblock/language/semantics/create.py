@@ -9,7 +9,7 @@ from lazyblock.language.constexpr import builtin
 from lazyblock.language.context import current_builder
 from lazyblock.language.dtypes import dtype
 from lazyblock.language.semantics.convert import cast, scalar, to_tensor, unwrap_number
-from lazyblock.language.semantics.shapes import check_shape, check_static_int, stretch
+from lazyblock.language.semantics.shapes import check_shape, check_static_int, mark_odd, stretch
 from lazyblock.language.tensor import describe, tensor
 
 
@@ -34,14 +34,12 @@ def num_programs(axis: Any) -> tensor:
 
 @builtin
 def arange(start: Any, end: Any) -> tensor:
-    """start, start + 1, ..., end - 1 as int32; a power of two of them."""
+    """start, start + 1, ..., end - 1 as int32; an odd number of them is an extension."""
     first, last = check_static_int(start, "'start'"), check_static_int(end, "'end'")
     count = last - first
-    if count <= 0 or count & (count - 1):
-        raise SemanticError(
-            f"tl.arange({first}, {last}) has {count} elements, expected a power of two.",
-            hint="round up with lb.next_power_of_2 and mask.",
-        )
+    if count <= 0:
+        raise SemanticError(f"tl.arange({first}, {last}) has no elements.")
+    mark_odd((count,))
     if not -(2**31) <= first <= last <= 2**31:
         raise SemanticError(f"tl.arange({first}, {last}) leaves the range of int32.")
     b = current_builder()

@@ -9,7 +9,7 @@ from lazyblock.language.constexpr import builtin
 from lazyblock.language.context import current, current_builder
 from lazyblock.language.dtypes import int1, int64
 from lazyblock.language.semantics.convert import cast, to_tensor
-from lazyblock.language.semantics.shapes import stretch
+from lazyblock.language.semantics.shapes import refuse_odd, stretch
 from lazyblock.language.tensor import tensor
 
 
@@ -44,7 +44,10 @@ def device_print(prefix: str, *args: Any, hex: bool = False) -> None:
     """Print `prefix` and each element of `args` where and when the kernel runs."""
     if not isinstance(prefix, str) or not prefix.isascii():
         raise SemanticError(f"tl.device_print needs an ASCII text first, got {prefix!r}.")
-    current_builder().print_(prefix, [to_tensor(value).handle for value in args], hex)
+    values = [to_tensor(value) for value in args]
+    for value in values:
+        refuse_odd(value, "tl.device_print")
+    current_builder().print_(prefix, [value.handle for value in values], hex)
 
 
 @builtin

@@ -105,8 +105,8 @@ def _slice(value: tensor, axis: int, part: slice) -> tensor:
         return value
     given = [None if bound is None else check_static_int(bound, "a bound") for bound in bounds]
     places = list(range(*slice(*given).indices(value.handle.shape[axis])))
-    if not places or len(places) & (len(places) - 1):
-        raise SemanticError(f"A slice of {len(places)} elements; extents are powers of two.")
+    if not places:
+        raise SemanticError("A slice without elements.")
     return _choose(value, axis, places)
 
 

@@ -39,8 +39,8 @@ def map_elementwise(scalar_fn: Any, *args: Any, pack: Any = 1) -> Any:
     values = stretch_together(*map(to_tensor, args), operation="tl.map_elementwise")
     count = check_static_int(pack, "'pack'")
     shape = values[0].handle.shape
-    if count < 1 or count & (count - 1) or count > max(math.prod(shape), 1):
-        raise SemanticError(f"'pack' is a power of two up to the blocks' size, got {count}.")
+    if count < 1 or count & (count - 1) or max(math.prod(shape), 1) % count:
+        raise SemanticError(f"'pack' is a power of two that divides the blocks' size, got {count}.")
     columns = [column for value in values for column in _columns(value, count)]
     results = apply(getattr(scalar_fn, "inline", scalar_fn), columns)
     if len(results) % count:

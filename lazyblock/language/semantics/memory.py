@@ -13,7 +13,7 @@ from lazyblock.language.constexpr import builtin, unwrap
 from lazyblock.language.context import current_builder
 from lazyblock.language.dtypes import bfloat16, dtype, float16
 from lazyblock.language.semantics.convert import cast, to_tensor
-from lazyblock.language.semantics.shapes import stretch, stretch_together
+from lazyblock.language.semantics.shapes import refuse_odd, stretch, stretch_together
 from lazyblock.language.tensor import composite, describe, tensor
 from lazyblock.tiler.ir import Value
 
@@ -248,6 +248,7 @@ def atomic_cas(pointer: Any, cmp: Any, val: Any, sem: Any = None, scope: Any = N
     type = place.dtype.element_ty
     if type.primitive_bitwidth not in (16, 32, 64):
         raise SemanticError(f"tl.atomic_cas is of 16, 32 and 64 bits, got elements of {type}.")
+    refuse_odd(place, "tl.atomic_cas")
     order, reach = _check_order(sem, scope, "acq_rel")
     shape = place.handle.shape
     old, new = (cast(stretch(to_tensor(v), shape, "a value"), type).handle for v in (cmp, val))

@@ -18,17 +18,35 @@ Shape = tuple[int, ...]
 
 
 def check_shape(shape: Any) -> Shape:
-    """A static shape of powers of two, from ints in a tuple or list, or one int."""
+    """A static shape, from ints in a tuple or list, or one int."""
     shape = unwrap(shape)
     extents = shape if isinstance(shape, (tuple, list)) else (shape,)
     checked = tuple(check_static_int(extent, "an extent") for extent in extents)
     for extent in checked:
-        if extent < 1 or extent & (extent - 1):
-            raise SemanticError(
-                f"Extents of blocks are powers of two, got {extent} in {checked}.",
-                hint="round up with lb.next_power_of_2 and mask.",
-            )
+        if extent < 1:
+            raise SemanticError(f"Extents of blocks are positive, got {extent} in {checked}.")
+    mark_odd(checked)
     return checked
+
+
+def is_odd(extent: int) -> bool:
+    """Whether an extent is no power of two."""
+    return extent & (extent - 1) != 0
+
+
+def mark_odd(shape: Shape) -> None:
+    """Refuse, in strict mode, extents that are no powers of two."""
+    for extent in filter(is_odd, shape):
+        mark_extension(f"A block of {extent} elements, which is no power of two,")
+
+
+def refuse_odd(value: tensor, function: str) -> None:
+    """For what is of blocks whose extents are powers of two."""
+    if any(map(is_odd, value.handle.shape)):
+        raise SemanticError(
+            f"{function} needs extents that are powers of two, got {describe(value)}.",
+            hint="round up with lb.next_power_of_2 and mask.",
+        )
 
 
 def check_static_int(value: Any, name: str) -> int:
@@ -242,6 +260,7 @@ def exchange(input: Any, axis: Any, mask: Any) -> tensor:
     bits = check_static_int(mask, "'mask'")
     if not 0 <= bits < value.handle.shape[place]:
         raise SemanticError(f"mask {bits} leaves axis {place} of {describe(value)}.")
+    refuse_odd(value, "tl.exchange")
     return retype(current_builder().exchange(value.handle, place, bits), value.dtype)
 
 

@@ -78,6 +78,17 @@ def _copysign(b: Builder, x: Value, y: Value) -> Value:
     return b.bitcast(b.or_(b.and_(_bits(b, x), mask - 1), sign), x.type.scalar)
 
 
+def _nextafter(b: Builder, x: Value, y: Value) -> Value:
+    """The number next to `x` towards `y`: its bits, without the sign, are one more or one less."""
+    bits = _bits(b, x)
+    grows = b.compare("eq", b.compare("gt", y, x), b.compare("gt", x, 0.0))
+    moved = b.bitcast(b.select(grows, b.add(bits, 1), b.sub(bits, 1)), x.type.scalar)
+    smallest = b.bitcast(b.or_(b.and_(_bits(b, y), _sign_mask(x)), 1), x.type.scalar)
+    result = b.select(b.compare("eq", x, 0.0), smallest, moved)
+    result = b.select(b.compare("eq", x, y), y, result)
+    return b.select(b.or_(b.is_nan(x), b.is_nan(y)), b.add(x, y), result)
+
+
 def _signbit(b: Builder, x: Value) -> Value:
     return b.compare("lt", _bits(b, x), 0)
 
@@ -191,6 +202,7 @@ _RULES: dict[Op, Rule] = {
     Op.FMAX: _binary("maxnum"),
     Op.FMIN: _binary("minnum"),
     Op.COPYSIGN: _copysign,
+    Op.NEXTAFTER: _nextafter,
     Op.EQUAL: _compare("eq"),
     Op.NOT_EQUAL: _compare("ne"),
     Op.LESS: _compare("lt"),

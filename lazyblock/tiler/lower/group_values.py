@@ -38,7 +38,6 @@ class GroupValues(Tile):
     stored: frozenset[Node]
     accesses: dict[Read, Access]
     memo: Memo
-    is_active: Value | None = None  # whether the program has a tile to store; None if all have
 
     def _is_boundary(self, node: Node) -> bool:
         return node in self.own or node in self.stored or node.op is Op.RESHAPE
@@ -47,10 +46,11 @@ class GroupValues(Tile):
         accesses: dict[Read, Access] = {}
         for root in self.group.roots:
             place = self.group.maps[root]
-            if root.op is Op.IOTA:
-                accesses[root, place] = self._access(root, place)
-            for node, at in walk_reads(root, place, self.space, self._is_boundary):
-                if node not in self.own and node.op is not Op.CONSTANT:
+            reads: Iterable[Read] = [(root, place)]
+            if root.op is not Op.IOTA:
+                reads = walk_reads(root, place, self.space, self._is_boundary)
+            for node, at in reads:
+                if node.op is Op.IOTA or (node not in self.own and node.op is not Op.CONSTANT):
                     accesses[node, at] = self._access(node, at)
             for node, at in walk_gathers(root, place, self.space, self._is_boundary):
                 accesses[node, at] = self._gather_access(node, at)
@@ -135,12 +135,9 @@ class GroupValues(Tile):
         return self.b.cast(value, from_numpy(node.dtype))
 
     def _store(self, nodes: Iterable[Node]) -> None:
-        b = self.b
         for node in nodes:
             access = self._output_access(node)
             pointer, mask = self._address(access, True)
-            if self.is_active is not None:
-                mask = self._and(mask, b.broadcast_to(self.is_active, pointer.shape))
             value = self.memo[node, self.group.maps[node]]
             if len(pointer.shape) < len(
                 value.shape

@@ -1,0 +1,186 @@
+"""Reductions and scans as methods, with NumPy's keywords.
+
+The usual call goes straight to `folds.py`; `out`, `initial` and `where` by way of `ufunc_methods`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lazyblock.graph.node import Node
+from lazyblock.graph.ops import ReduceKind
+from lazyblock.lazy_imports import lazy_import
+from lazyblock.tracer import folds
+from lazyblock.tracer.folds import Axis
+from lazyblock.tracer.handle import Handle
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+ufunc_methods = lazy_import("lazyblock.tracer.ufunc_methods")
+masked_folds = lazy_import("lazyblock.tracer.masked_folds")
+
+_NOT_GIVEN: Any = np._NoValue
+
+
+class Folds(Handle):
+    """Sums, extremes, truth, moments; running sums and products."""
+
+    __slots__ = ()
+
+    def sum(
+        self,
+        axis: Axis = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = _NOT_GIVEN,
+        where: Any = True,
+    ) -> Self:
+        if out is not None or initial is not _NOT_GIVEN or where is not True:
+            return self._fold(np.add, axis, dtype, out, keepdims, initial, where)
+        return self._with(folds.total(ReduceKind.SUM, self.node, axis, dtype, keepdims))
+
+    def prod(
+        self,
+        axis: Axis = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = _NOT_GIVEN,
+        where: Any = True,
+    ) -> Self:
+        if out is not None or initial is not _NOT_GIVEN or where is not True:
+            return self._fold(np.multiply, axis, dtype, out, keepdims, initial, where)
+        return self._with(folds.total(ReduceKind.PROD, self.node, axis, dtype, keepdims))
+
+    def max(
+        self,
+        axis: Axis = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = _NOT_GIVEN,
+        where: Any = True,
+    ) -> Self:
+        if out is not None or initial is not _NOT_GIVEN or where is not True:
+            return self._fold(np.maximum, axis, None, out, keepdims, initial, where)
+        return self._with(folds.extreme(ReduceKind.MAX, self.node, axis, keepdims))
+
+    def min(
+        self,
+        axis: Axis = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = _NOT_GIVEN,
+        where: Any = True,
+    ) -> Self:
+        if out is not None or initial is not _NOT_GIVEN or where is not True:
+            return self._fold(np.minimum, axis, None, out, keepdims, initial, where)
+        return self._with(folds.extreme(ReduceKind.MIN, self.node, axis, keepdims))
+
+    def any(
+        self, axis: Axis = None, out: Any = None, keepdims: bool = False, *, where: Any = True
+    ) -> Self:
+        if out is not None or where is not True:
+            return self._fold(np.logical_or, axis, None, out, keepdims, _NOT_GIVEN, where)
+        return self._with(folds.truth(ReduceKind.ANY, self.node, axis, keepdims))
+
+    def all(
+        self, axis: Axis = None, out: Any = None, keepdims: bool = False, *, where: Any = True
+    ) -> Self:
+        if out is not None or where is not True:
+            return self._fold(np.logical_and, axis, None, out, keepdims, _NOT_GIVEN, where)
+        return self._with(folds.truth(ReduceKind.ALL, self.node, axis, keepdims))
+
+    def _fold(self, ufunc: np.ufunc, *settings: Any) -> Self:
+        result: Self = ufunc_methods.fold(ufunc, self, *settings)
+        return result
+
+    def argmax(self, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Self:
+        node = folds.place_of_extreme(ReduceKind.MAX, self.node, axis, keepdims)
+        return self._give(node, out, "argmax")
+
+    def argmin(self, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Self:
+        node = folds.place_of_extreme(ReduceKind.MIN, self.node, axis, keepdims)
+        return self._give(node, out, "argmin")
+
+    def cumsum(self, axis: int | None = None, dtype: Any = None, out: Any = None) -> Self:
+        return self.accumulate(ReduceKind.SUM, axis, dtype, "cumsum", out=out)
+
+    def cumprod(self, axis: int | None = None, dtype: Any = None, out: Any = None) -> Self:
+        return self.accumulate(ReduceKind.PROD, axis, dtype, "cumprod", out=out)
+
+    def accumulate(
+        self,
+        kind: ReduceKind,
+        axis: int | None,
+        dtype: Any,
+        operation: str = "accumulate",
+        include_initial: bool = False,
+        out: Any = None,
+    ) -> Self:
+        """Combine every element with all before it; axis None takes them in C order."""
+        node = folds.running(kind, self.node, axis, dtype, operation, include_initial)
+        return self._give(node, out, operation)
+
+    def mean(
+        self,
+        axis: Axis = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+        *,
+        where: Any = True,
+    ) -> Self:
+        if where is not True:
+            return self._store(masked_folds.mean(self, axis, dtype, keepdims, where), out, "mean")
+        return self._give(folds.mean(self.node, axis, dtype, keepdims), out, "mean")
+
+    def var(
+        self,
+        axis: Axis = None,
+        dtype: Any = None,
+        out: Any = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        *,
+        where: Any = True,
+        mean: Any = _NOT_GIVEN,
+        correction: Any = _NOT_GIVEN,
+    ) -> Self:
+        ddof = ddof if correction is _NOT_GIVEN else correction
+        if where is not True or mean is not _NOT_GIVEN:
+            given = (where, None if mean is _NOT_GIVEN else mean)
+            result = masked_folds.variance(self, axis, dtype, ddof, keepdims, *given)
+            return self._store(result, out, "var")
+        return self._give(folds.variance(self.node, axis, dtype, ddof, keepdims), out, "var")
+
+    def std(
+        self,
+        axis: Axis = None,
+        dtype: Any = None,
+        out: Any = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        *,
+        where: Any = True,
+        mean: Any = _NOT_GIVEN,
+        correction: Any = _NOT_GIVEN,
+    ) -> Self:
+        ddof = ddof if correction is _NOT_GIVEN else correction
+        if where is not True or mean is not _NOT_GIVEN:
+            given = (where, None if mean is _NOT_GIVEN else mean)
+            result = masked_folds.deviation(self, axis, dtype, ddof, keepdims, *given)
+            return self._store(result, out, "std")
+        return self._give(folds.deviation(self.node, axis, dtype, ddof, keepdims), out, "std")
+
+    def _give(self, node: Node, out: Any, name: str) -> Self:
+        result = self._with(node)
+        return result if out is None else self._store(result, out, name)
+
+    def _store(self, result: Any, out: Any, name: str) -> Self:
+        """Write a result into `out`, if there is one, by any cast."""
+        stored: Self = ufunc_methods.store(result, out, name)
+        return stored

@@ -1,0 +1,152 @@
+"""`__array_function__`: a call of NumPy's function becomes one of ours of the same name.
+
+`np.linalg.f` and `np.fft.f` are looked for in the module of that name of the namespace, all others
+in the namespace itself. The call is bound to NumPy's signature: what it says in NumPy's keywords
+reaches our parameter of that name or, for the operands in front, of that place. `out=` is an update
+of the result where our function has no such parameter.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from lazyblock.errors import UnsupportedError
+from lazyblock.lazy_imports import lazy_import
+from lazyblock.tracer.handle import Handle
+from lazyblock.tracer.protocols import namespace
+from lazyblock.tracer.ufuncs import write_out
+
+spellings = lazy_import("lazyblock.tracer.numpy_spellings")
+
+_SUBMODULES = {"numpy.linalg": "linalg", "numpy.fft": "fft"}
+# Settings of NumPy's that change nothing here: arrays have one memory order and no subclasses.
+_WITHOUT_EFFECT = {"order", "subok"}
+# Functions that write, print or compare memory: they get NumPy arrays.
+_ON_HOST = {np.save, np.savez, np.savez_compressed, np.savetxt}
+_ON_HOST |= {np.array2string, np.array_repr, np.array_str, np.shares_memory, np.may_share_memory}
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+Parameters = Mapping[str, inspect.Parameter]
+
+
+class UnsupportedTypeError(UnsupportedError, TypeError):
+    """A NumPy function that does not record; NumPy's own dispatch raises TypeError then."""
+
+    def __init__(self, function: Callable[..., Any], setting: str = "") -> None:
+        name = _show(function)
+        what = f"'{setting}=' of '{name}'" if setting else f"'{name}'"
+        super().__init__(
+            f"{what} of lazy arrays is not offered.",
+            hint=f"evaluate first, '{name}(x.numpy())'.",
+        )
+
+
+def _show(function: Callable[..., Any]) -> str:
+    place = str(getattr(function, "__module__", None) or "numpy").replace("numpy", "np", 1)
+    return f"{place}.{getattr(function, '__name__', repr(function))}"
+
+
+def call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Record what `function(*args, **kwargs)` means. Raises: UnsupportedTypeError."""
+    if function in _ON_HOST:
+        named = {name: _to_host(value, function) for name, value in kwargs.items()}
+        return function(*(_to_host(value, function) for value in args), **named)
+    ours, parameters, is_spelled = _find(function)
+    if ours is None:
+        raise UnsupportedTypeError(function)
+    if is_spelled or (not kwargs and len(args) <= 1):
+        return ours(*args, **kwargs)
+    return _bind(function, ours, parameters, args, kwargs)
+
+
+def _to_host(value: Any, function: Callable[..., Any]) -> Any:
+    if isinstance(value, (list, tuple)):
+        return type(value)(_to_host(item, function) for item in value)
+    return value._values(_show(function)) if isinstance(value, Handle) else value
+
+
+@functools.cache
+def _find(
+    function: Callable[..., Any],
+) -> tuple[Callable[..., Any] | None, Parameters, bool]:
+    """Our function, its parameters, and whether it has NumPy's signature."""
+    name = getattr(function, "__name__", "")
+    place = _SUBMODULES.get(getattr(function, "__module__", ""))
+    if place is None:
+        spelled = spellings.SPELLINGS.get(name)
+        if spelled is not None:
+            return spelled, {}, True
+    home = getattr(namespace(), place, None) if place else namespace()
+    ours = getattr(home, name, None)
+    if ours is None or not callable(ours):
+        return None, {}, False
+    parameters = inspect.signature(ours).parameters
+    theirs = _signature(function)
+    return ours, parameters, theirs is not None and list(parameters) == list(theirs.parameters)
+
+
+@functools.cache
+def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):  # written in C, without a text of its parameters
+        return None
+
+
+def _bind(
+    function: Callable[..., Any],
+    ours: Callable[..., Any],
+    parameters: Parameters,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
+    signature = _signature(function)
+    if signature is None:
+        return ours(*args, **kwargs)
+    bound = signature.bind(*args, **kwargs).arguments
+    places = [p.name for p in signature.parameters.values() if p.kind in _POSITIONAL]
+    positional, named = [], {}
+    out = None
+    for name, value in bound.items():
+        kind = signature.parameters[name].kind
+        target = _target(name, places, parameters)
+        if kind is inspect.Parameter.VAR_POSITIONAL:
+            positional += list(value)
+        elif kind is inspect.Parameter.VAR_KEYWORD:
+            named.update(value)
+        elif target is None:
+            if name == "out":
+                out = value
+            elif name not in _WITHOUT_EFFECT and not _is_default(signature, name, value):
+                raise UnsupportedTypeError(function, name)
+        elif parameters[target].kind is inspect.Parameter.POSITIONAL_ONLY:
+            positional.append(value)
+        else:
+            named[target] = value
+    result = ours(*positional, **named)
+    return result if out is None else write_out(result, _single(out), function.__name__)
+
+
+def _target(name: str, places: list[str], parameters: Parameters) -> str | None:
+    """The name of our parameter for NumPy's `name`."""
+    if name in parameters:
+        return name
+    ours = [p.name for p in parameters.values() if p.kind in _POSITIONAL]
+    place = places.index(name) if name in places else len(ours)
+    if place < len(ours) and ours[place] not in places:
+        return ours[place]
+    return None
+
+
+def _is_default(signature: inspect.Signature, name: str, value: Any) -> bool:
+    default = signature.parameters[name].default
+    return value is default or (isinstance(value, (bool, int, str)) and value == default)
+
+
+def _single(out: Any) -> Any:
+    return out[0] if isinstance(out, tuple) else out
