@@ -83,7 +83,6 @@ def _unit_axes(node: Node) -> Node | None:
     return build.view(operand, index_map.from_axes(axes, node.ndim), node.shape)
 
 
-<<<<<<< HEAD
 def _copy_of_input(node: Node) -> Node | None:
     """An input whose layout a reshape cannot look through gets memory in C order."""
     (operand,) = node.inputs
@@ -93,14 +92,14 @@ def _copy_of_input(node: Node) -> Node | None:
     if reshape_strides(attrs.shape, attrs.strides, node.shape) is not None:
         return None
     return build.reshape(build.copy(operand), node.shape)
-=======
+
+
 def _reshape_of_iota(node: Node) -> Node | None:
     (line,) = node.inputs
     if line.op is not Op.IOTA:
         return None
     row = contiguous_strides(node.shape)
     return build.view(line, IndexMap((0,), (row,), node.ndim), node.shape)
->>>>>>> main
 
 
 _RULES = (
