@@ -143,6 +143,7 @@ def permutation(axes: Sequence[int]) -> IndexMap:
     return from_axes(inverse, len(axes))
 
 
+@lru_cache(maxsize=4096)
 def broadcast(operand_shape: Shape, shape: Shape) -> IndexMap:
     """Map of `broadcast_to`: axes align at the end, extents of 1 stay at 0."""
     lead = len(shape) - len(operand_shape)

@@ -42,7 +42,7 @@ class Function:
 
     resolve: dtypes it computes in. rules: what it is written in, by the kind of the first of these.
     shortcut: looks at the unconverted operands first, may give the result (scalar exponents...),
-    if the last is a node or of one of its `scalars`.
+    if the last is a node or one of those scalars of which `looks_at(dtype of the first, type)`.
     """
 
     __slots__ = (
@@ -50,10 +50,10 @@ class Function:
         "_loops",
         "_rules",
         "_with_scalar",
+        "looks_at",
         "name",
         "num_operands",
         "resolve",
-        "scalars",
         "shortcut",
     )
 
@@ -64,13 +64,13 @@ class Function:
         rules: Rule | Rules,
         num_operands: int,
         shortcut: Shortcut | None = None,
-        scalars: tuple[type, ...] = (bool, int, float),
+        looks_at: Callable[[DType, type], bool] = lambda dtype, scalar: True,
     ) -> None:
         self.name = name
         self.resolve = resolve
         self.num_operands = num_operands
         self.shortcut = shortcut
-        self.scalars = scalars if shortcut else ()
+        self.looks_at = looks_at
         by_kinds = rules if isinstance(rules, dict) else {"biufc": rules}
         self._rules = {kind: rule for kinds, rule in by_kinds.items() for kind in kinds}
         self._loops: dict[tuple[Kind, ...], tuple[tuple[DType, ...], Rule]] = {}
@@ -123,7 +123,7 @@ class Function:
             result = ops.result_dtype(rule, loop[0])
             if all(kind == loop[0] for kind in kinds):
                 self._direct[loop[0]] = rule, result
-            elif kinds[0] == loop[0] and kinds[1] not in self.scalars:
+            elif kinds[0] == loop[0] and not (self.shortcut and self.looks_at(*kinds)):  # type: ignore[arg-type]
                 self._with_scalar[kinds] = rule, result  # type: ignore[index]
         return loop, rule
 
@@ -375,10 +375,16 @@ _ROWS: dict[str, Rule | Rules] = {
     "logaddexp": _log_sum(Op.EXP, 1.0),
     "logaddexp2": _log_sum(Op.EXP2, (1 / np.log(2.0)).item()),
 }
-_SHORTCUTS: dict[str, tuple[Shortcut, tuple[type, ...]]] = {
-    **{op.value: (_compare_apart(op), (int,)) for op in _COMPARISONS},
-    "divide": (_divide_shortcut, ()),
-    "power": (_power_shortcut, (bool, int, float)),
+
+
+def _is_integer_of_integers(dtype: DType, scalar: type) -> bool:
+    return scalar is int and dtypes.is_integer(dtype)
+
+
+_SHORTCUTS: dict[str, tuple[Any, ...]] = {
+    **{op.value: (_compare_apart(op), _is_integer_of_integers) for op in _COMPARISONS},
+    "divide": (_divide_shortcut, lambda dtype, scalar: False),
+    "power": (_power_shortcut,),
 }
 
 

@@ -56,10 +56,10 @@ def _reflected(name: str) -> Binary:
 
 
 def _in_place(name: str) -> Binary:
-    function = FUNCTIONS[name]
+    compute = _operator(name)
 
     def operator(self: Any, other: Any) -> Any:
-        result = self._record(function, self, other)
+        result = compute(self, other)
         return result if result is NotImplemented else self.update(result, name)
 
     return operator
