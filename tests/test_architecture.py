@@ -7,10 +7,13 @@ of MAY_IMPORT that fits a module counts; names are written without `lazyblock.`.
 import ast
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+
+import lazyblock
 
 ROOT = Path(__file__).resolve().parent.parent / "lazyblock"
 
@@ -183,3 +186,8 @@ def test_importing_lazyblock_loads_no_heavy_package():
         [sys.executable, "-c", code], cwd=ROOT.parent, capture_output=True, text=True, check=True
     )
     assert result.stdout.split() == []
+
+
+def test_each_public_name_belongs_to_one_chapter():
+    counts = Counter(lazyblock.__all__)
+    assert not [name for name, count in counts.items() if count > 1]

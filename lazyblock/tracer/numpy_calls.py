@@ -24,6 +24,7 @@ from lazyblock.tracer.ufuncs import write_out
 spellings = lazy_import("lazyblock.tracer.numpy_spellings")
 
 _SUBMODULES = {"numpy.linalg": "linalg", "numpy.fft": "fft"}
+_ALIASES = {"amax": "max", "amin": "min", "around": "round"}
 # Settings of NumPy's that change nothing here: arrays have one memory order and no subclasses.
 _WITHOUT_EFFECT = {"order", "subok"}
 # Functions that write, print or compare memory: they get NumPy arrays.
@@ -82,7 +83,7 @@ def _find(
         if spelled is not None:
             return spelled, {}, True
     home = getattr(namespace(), place, None) if place else namespace()
-    ours = getattr(home, name, None)
+    ours = getattr(home, _ALIASES.get(name, name), None)
     if ours is None or not callable(ours):
         return None, {}, False
     parameters = inspect.signature(ours).parameters

@@ -137,7 +137,7 @@ _LIMITS = {
 
 def check_cast(source: DType, target: DType, name: str) -> None:
     """NumPy's rule for writing the result of a ufunc. Raises: UFuncTypeError in its words."""
-    if not can_cast_same_kind(source, target):
+    if source is not target and not can_cast_same_kind(source, target):
         raise UFuncTypeError(
             f"Cannot cast ufunc '{name}' output from {source!r} to {target!r} with casting rule "
             "'same_kind'"
