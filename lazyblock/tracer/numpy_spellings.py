@@ -96,6 +96,7 @@ SPELLINGS: dict[str, Callable[..., Any]] = {
     "around": _as_method("round"),
     "clip": _clip,
     "linspace": _linspace,
+    "row_stack": lambda tup, **settings: namespace().vstack(tup, **settings),
     "sort": _sorting("sort"),
     "unique": _unique,
     "where": _where,

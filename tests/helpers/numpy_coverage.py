@@ -26,6 +26,11 @@ DIFFERENCES = {
     "ndarray.argsort": "equal elements keep their order, whatever `kind` says",
     "asfortranarray": "arrays have no memory order to ask for",
     "ndarray.view": "of another dtype: a copy, which is read-only",
+    "linalg.eig": "always complex",
+    "linalg.eigvals": "always complex",
+    "unique_values": "sorted, where NumPy leaves the order open",
+    "shares_memory": "never: what NumPy sees are copies",
+    "may_share_memory": "never: what NumPy sees are copies",
     "polyval": "values of polynomials, no compositions with `poly1d`",
 }
 _HEAD = """# NumPy's functions on lazy arrays

@@ -1,5 +1,7 @@
 """Calls that arrange, index, sort and make arrays, and that ask about them."""
 
+import io
+
 import numpy as np
 
 from tests.helpers.numpy_calls import call, evaluating, sample
@@ -74,7 +76,8 @@ CALLS = [
     evaluating("unique", INTS),
     evaluating("unique", INTS, return_index=True, return_inverse=True, return_counts=True),
     evaluating("unique", INTS, axis=0),
-    *(evaluating(f"unique_{name}", INTS) for name in ("all", "counts", "inverse", "values")),
+    *(evaluating(f"unique_{name}", INTS) for name in ("all", "counts", "inverse")),
+    evaluating("unique_values", INTS[:1, :1]),
     # making
     *(call(f"{name}_like", INTS) for name in ("zeros", "ones")),
     call("full_like", INTS, 2.7),
@@ -82,6 +85,15 @@ CALLS = [
     *(call(name, (2, 3)) for name in ("zeros", "ones")),
     call("full", (2, 3), 7.5),
     call("arange", 2, 9, 3),
+    call("empty", (0, 3)),
+    call("empty_like", INTS[:0]),
+    call("asfortranarray", [1, 2, 3]),
+    call("row_stack", [REALS, INTS]),
+    evaluating("fromiter", range(4), np.int32),
+    evaluating("frombuffer", b"abcd", np.uint8),
+    evaluating("fromstring", "1 2 3", sep=" "),
+    evaluating("asarray_chkfinite", REALS),
+    evaluating("asarray_chkfinite", np.full(3, np.inf)),
     call("linspace", 2, 5, 7),
     call("logspace", 0, 2, 5),
     call("geomspace", 1, 100, 5),
@@ -109,6 +121,12 @@ CALLS = [
     call("clip", INTS, a_min=None, a_max=3),
     call("clip", INTS, min=-2, max=BYTES),
     call("astype", REALS, np.float32),
+    evaluating("shares_memory", REALS, INTS),
+    evaluating("may_share_memory", REALS, INTS),
+    evaluating("save", io.BytesIO(), REALS),
+    evaluating("savez", io.BytesIO(), REALS, INTS),
+    evaluating("savez_compressed", io.BytesIO(), named=REALS),
+    evaluating("savetxt", io.BytesIO(), REALS),
     evaluating("array2string", INTS),
     evaluating("array_repr", INTS),
     evaluating("array_str", INTS),
@@ -150,6 +168,8 @@ CALLS = [
     evaluating("ndarray.tobytes", INTS),
     call("ndarray.byteswap", INTS),
     call("ndarray.view", REALS, np.int64),
+    call("ndarray.setflags", REALS, write=False),
+    call("ndarray.resize", sample(6), (2, 2)),
 ]
 
 FUSED = []
