@@ -9,6 +9,7 @@ Nothing here is loaded until a device is asked for, and no context is opened unt
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import gc
@@ -104,6 +105,20 @@ def _open_device(index: int) -> CudaDevice | str:
 # --- what a device hands out ---------------------------------------------------------------------
 
 
+class Loan:
+    """Memory of another library: it goes back when what reads it here is done."""
+
+    def __init__(self, device: CudaDevice, owner: Any) -> None:
+        self._device, self._owner = device, owner
+
+    def keep(self, pointer: int) -> bool:
+        """Take the memory back, as a shelf does."""
+        with contextlib.suppress(Exception):  # a lost device reads nothing any more
+            self._device.synchronize()
+        self._owner = None
+        return True
+
+
 class CudaBuffer(Buffer):
     """Memory of a GPU; goes back to where it came from, in stream order, with its last reference.
 
@@ -113,12 +128,17 @@ class CudaBuffer(Buffer):
     __slots__ = ("_shelf", "device", "nbytes", "pointer")
 
     def __init__(
-        self, device: CudaDevice, pointer: int, nbytes: int, shelf: Shelf[int] | None = None
+        self, device: CudaDevice, pointer: int, nbytes: int, shelf: Shelf[int] | Loan | None = None
     ) -> None:
         self.device: CudaDevice = device
         self.pointer = pointer
         self.nbytes = nbytes
         self._shelf = shelf
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether the memory is another library's."""
+        return isinstance(self._shelf, Loan)
 
     def __del__(self) -> None:
         if self._shelf is None or not self._shelf.keep(self.pointer):
@@ -427,6 +447,12 @@ class CudaDevice(Device):
 
     def make_flush(self) -> Callable[[], None]:
         return cuda_streams.make_flush(self, self._check)
+
+    def stream_number(self) -> int:
+        return int(self.stream)
+
+    def alias(self, address: int, owner: Any) -> CudaBuffer:
+        return CudaBuffer(self, address, 0, Loan(self, owner))
 
     def wait_for(self, stream: int) -> None:
         cuda_streams.wait_for(self.stream, stream, self._check)
