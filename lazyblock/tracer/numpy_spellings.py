@@ -47,6 +47,20 @@ def _clip(
     return to_array(a).clip(low, high, out, **settings)
 
 
+def _of_a_line(function: Callable[..., Any]) -> Callable[..., Any]:
+    """NumPy takes a number for a line of one element here."""
+
+    def spelled(a: Any, *args: Any, **kwargs: Any) -> Any:
+        x = to_array(a)
+        return function(x.ravel() if x.ndim == 0 else x, *args, **kwargs)
+
+    return spelled
+
+
+def _from_namespace(name: str) -> Callable[..., Any]:
+    return lambda *args, **kwargs: getattr(namespace(), name)(*args, **kwargs)
+
+
 def _sorting(name: str) -> Callable[..., Any]:
     """Sorting is stable whatever `kind` says; axis None sorts the elements in C order."""
 
@@ -92,12 +106,15 @@ SPELLINGS: dict[str, Callable[..., Any]] = {
     **{name: _as_method(name) for name in _METHODS.split()},
     "amax": _as_method("max"),
     "amin": _as_method("min"),
-    "argsort": _sorting("argsort"),
+    "argpartition": _of_a_line(_from_namespace("argpartition")),
+    "argsort": _of_a_line(_sorting("argsort")),
     "around": _as_method("round"),
     "clip": _clip,
     "linspace": _linspace,
-    "row_stack": lambda tup, **settings: namespace().vstack(tup, **settings),
+    "repeat": _of_a_line(_from_namespace("repeat")),
+    "row_stack": _from_namespace("vstack"),
     "sort": _sorting("sort"),
+    "take": _of_a_line(_from_namespace("take")),
     "unique": _unique,
     "where": _where,
 }

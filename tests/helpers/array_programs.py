@@ -19,7 +19,7 @@ MOST_ELEMENTS = 2000
 
 UNARY = """
     negative absolute square invert logical_not sign positive isnan isfinite signbit
-    floor ceil trunc rint sqrt reciprocal conjugate
+    floor ceil trunc rint sqrt conjugate
 """
 BINARY = """
     add subtract multiply bitwise_and bitwise_or bitwise_xor logical_and copysign

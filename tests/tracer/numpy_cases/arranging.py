@@ -15,6 +15,27 @@ BOOLS = sample((3, 4), "bool", 2)
 SCALAR = np.array(2.5)
 COMPLEX = sample((3, 4), "complex128", 3)
 PLACES = np.array([[2, 0], [1, 1]])
+# What NumPy gives for a number as if it were a line, or refuses.
+ONE_ELEMENT = [
+    ("take", [0, -1], 0),
+    ("take", 0, 1),
+    ("repeat", 2, 0),
+    ("argsort",),
+    ("argsort", 1),
+    ("sort",),
+    ("argpartition", 0),
+    ("partition", 0),
+    ("roll", 1, 0),
+    ("flip", 0),
+    ("delete", 0, 0),
+    ("median", 0),
+    ("cumsum", 0),
+    ("squeeze",),
+    ("diff",),
+    ("trace",),
+    ("tile", 2),
+    ("append", 1),
+]
 
 CALLS = [
     call("reshape", CUBE, (4, -1)),
@@ -64,6 +85,8 @@ CALLS = [
     call("putmask", INTS, BOOLS, BYTES),
     call("fill_diagonal", INTS, 7),
     call("fill_diagonal", sample((7, 3), "int32"), [1, 2], wrap=True),
+    *(call(name, SCALAR, *args) for name, *args in ONE_ELEMENT),
+    evaluating("compress", [True], SCALAR, axis=0),
     evaluating("nonzero", INTS),
     evaluating("where", BOOLS),
     call("where", BOOLS, REALS, INTS),
