@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent / "lazyblock"
 
-GROUND_FLOOR = ["config", "constants", "dtypes", "errors", "events", "lazy_imports"]
+GROUND_FLOOR = ["config", "constants", "dlpack", "dtypes", "errors", "events", "lazy_imports"]
 GROUND_FLOOR += ["recently_used", "shapes", "source", "target", "version"]
 STAGES = ["backend", "fusion", "graph", "language", "tiler", "tracer"]
 LISTENERS = ["inspect", "interop"]  # nobody imports them
@@ -36,7 +36,8 @@ MAY_IMPORT = {
     "backend": ["backend", *BLOCK_IR, "tiler.analysis"],
     "backend.runtime.checked": ["backend", *BLOCK_IR, *BLOCK_TOOLS],
     "tracer": ["tracer", "graph", "pipeline"],
-    "pipeline": [*STAGES, "kernels", "replacement"],
+    "pipeline": [*STAGES, "kernels", "position_checks", "replacement"],
+    "position_checks": STAGES,
     "kernels": STAGES,
     "replacement": [*STAGES, "kernels", "testing"],
     "autotune": [*STAGES, "pipeline"],

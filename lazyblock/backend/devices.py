@@ -63,7 +63,7 @@ def load(kernel: CompiledKernel, device: Device) -> LoadedKernel:
     """The kernel ready to launch; loaded once, whatever number of plans uses it."""
     loaded = _loaded.get((device, kernel.key))
     if loaded is None:
-        frame = kernel.num_threads, kernel.shared_bytes, kernel.num_ctas
+        frame = kernel.num_threads, kernel.shared_bytes, kernel.num_ctas, kernel.is_cooperative
         loaded = device.load(kernel.image, kernel.name, *frame)
         _loaded.put((device, kernel.key), loaded)
     return loaded
@@ -72,3 +72,14 @@ def load(kernel: CompiledKernel, device: Device) -> LoadedKernel:
 def alias_host(array: npt.NDArray[Any]) -> Buffer:
     """CPU memory over a NumPy array's own."""
     return cpu.alias(array)
+
+
+def alias_device(name: str, address: int, itemsize: int, owner: Any) -> tuple[Buffer, int]:
+    """Memory of a GPU that `owner` keeps, and how many elements lie before `address`.
+
+    It begins up to 15 bytes earlier, so that it is as aligned as kernels take all buffers to be.
+    """
+    before = address % 16
+    before = 0 if before % itemsize else before  # an element has to begin where it begins
+    buffer = get_device(name).alias(address - before, owner)
+    return buffer, before // itemsize

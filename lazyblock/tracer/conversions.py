@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from typing import Any
 
 import numpy as np
@@ -86,7 +87,12 @@ class Conversions(Handle):
     def __str__(self) -> str:
         return str(self._values("print"))
 
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(repr(self))}</pre>"
+
     def __format__(self, spec: str) -> str:
         if self.ndim == 0:
             return format(self._scalar("format"), spec)
-        return format(self._values("print"), spec)
+        if spec:
+            raise DTypeError("unsupported format string passed to lazyblock.Array.__format__")
+        return str(self)

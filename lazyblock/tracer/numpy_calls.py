@@ -13,8 +13,11 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from lazyblock.errors import UnsupportedError
 from lazyblock.lazy_imports import lazy_import
+from lazyblock.tracer.handle import Handle
 from lazyblock.tracer.protocols import namespace
 from lazyblock.tracer.ufuncs import write_out
 
@@ -23,6 +26,9 @@ spellings = lazy_import("lazyblock.tracer.numpy_spellings")
 _SUBMODULES = {"numpy.linalg": "linalg", "numpy.fft": "fft"}
 # Settings of NumPy's that change nothing here: arrays have one memory order and no subclasses.
 _WITHOUT_EFFECT = {"order", "subok"}
+# Functions that write, print or compare memory: they get NumPy arrays.
+_ON_HOST = {np.save, np.savez, np.savez_compressed, np.savetxt}
+_ON_HOST |= {np.array2string, np.array_repr, np.array_str, np.shares_memory, np.may_share_memory}
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 Parameters = Mapping[str, inspect.Parameter]
@@ -47,12 +53,21 @@ def _show(function: Callable[..., Any]) -> str:
 
 def call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Record what `function(*args, **kwargs)` means. Raises: UnsupportedTypeError."""
+    if function in _ON_HOST:
+        named = {name: _to_host(value, function) for name, value in kwargs.items()}
+        return function(*(_to_host(value, function) for value in args), **named)
     ours, parameters, is_spelled = _find(function)
     if ours is None:
         raise UnsupportedTypeError(function)
     if is_spelled or (not kwargs and len(args) <= 1):
         return ours(*args, **kwargs)
     return _bind(function, ours, parameters, args, kwargs)
+
+
+def _to_host(value: Any, function: Callable[..., Any]) -> Any:
+    if isinstance(value, (list, tuple)):
+        return type(value)(_to_host(item, function) for item in value)
+    return value._values(_show(function)) if isinstance(value, Handle) else value
 
 
 @functools.cache
@@ -70,7 +85,9 @@ def _find(
     ours = getattr(home, name, None)
     if ours is None or not callable(ours):
         return None, {}, False
-    return ours, inspect.signature(ours).parameters, False
+    parameters = inspect.signature(ours).parameters
+    theirs = _signature(function)
+    return ours, parameters, theirs is not None and list(parameters) == list(theirs.parameters)
 
 
 @functools.cache

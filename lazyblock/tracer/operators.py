@@ -8,6 +8,7 @@ from typing import Any
 from lazyblock.tracer.cells import Cell
 from lazyblock.tracer.functions import FUNCTIONS
 from lazyblock.tracer.handle import Handle
+from lazyblock.tracer.protocols import namespace
 
 Unary = Callable[[Any], Any]
 Binary = Callable[[Any, Any], Any]
@@ -22,6 +23,18 @@ def _operator(name: str) -> Binary:
             if left.device is right.device:
                 return type(self)(Cell(function.of_two(left.node, right.node), left.device))
         return self._record(function, self, other)
+
+    return operator
+
+
+def _equality(name: str, of_others: bool) -> Binary:
+    """`==` or `!=`: no element equals a text or None, as in NumPy."""
+    compare = _operator(name)
+
+    def operator(self: Any, other: Any) -> Any:
+        if other is None or isinstance(other, (str, bytes)):
+            return namespace().full(self.shape, of_others, device=self._cell.device)
+        return compare(self, other)
 
     return operator
 
@@ -81,8 +94,8 @@ class Operators(Handle):
     __ilshift__ = _in_place("left_shift")
     __rshift__, __rrshift__ = _operator("right_shift"), _reflected("right_shift")
     __irshift__ = _in_place("right_shift")
-    __eq__ = _operator("equal")
-    __ne__ = _operator("not_equal")
+    __eq__ = _equality("equal", False)
+    __ne__ = _equality("not_equal", True)
     __lt__, __le__ = _operator("less"), _operator("less_equal")
     __gt__, __ge__ = _operator("greater"), _operator("greater_equal")
     __neg__, __pos__ = _unary("negative"), _unary("positive")

@@ -22,7 +22,7 @@ from lazyblock.shapes import Shape, broadcast_shapes
 from lazyblock.tracer.array import Array, Cell, common_device, from_host, operand_of, record
 from lazyblock.tracer.functions import FUNCTIONS
 from lazyblock.tracer.host_calls import host_call
-from lazyblock.tracer.operands import Kind, as_node, resolve_loop
+from lazyblock.tracer.operands import Kind, as_node, check_cast, resolve_loop
 from lazyblock.tracer.protocols import namespace
 from lazyblock.tracer.stages import pipeline
 
@@ -184,7 +184,7 @@ def write_out(value: Array, target: Any, name: str) -> Any:
     """
     if isinstance(target, Array):
         return target.update(value, name)
-    resolve_loop(np.positive, (value.dtype, target.dtype))
+    check_cast(value.dtype, target.dtype, name)
     if broadcast_shapes(value.shape, target.shape, operation=name) != target.shape:
         raise ShapeError(
             f"non-broadcastable output operand with shape {target.shape} doesn't match the "

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lazyblock.dtypes import DType
+from lazyblock.errors import DeviceError
 from lazyblock.target import Target
 
 Grid = tuple[int, int, int]
@@ -100,11 +101,18 @@ class Device(ABC):
 
     @abstractmethod
     def load(
-        self, image: bytes, name: str, num_threads: int, shared_bytes: int, num_ctas: int = 1
+        self,
+        image: bytes,
+        name: str,
+        num_threads: int,
+        shared_bytes: int,
+        num_ctas: int = 1,
+        is_cooperative: bool = False,
     ) -> LoadedKernel:
         """Make the kernel `name` of a compiled image (host object; PTX or cubin) callable.
 
-        num_ctas: of the cluster that runs one program instance.
+        num_ctas: of the cluster that runs one program instance. is_cooperative: instances wait
+        for later ones; launches fail if they cannot all run at once.
         """
 
     @abstractmethod
@@ -136,6 +144,14 @@ class Device(ABC):
     def make_flush(self) -> Callable[[], None]:
         """A function that empties the device's caches, where that is possible."""
         return lambda: None
+
+    def stream_number(self) -> int | None:
+        """The stream's handle; None for a device without streams."""
+        return None
+
+    def alias(self, address: int, owner: Any) -> Buffer:
+        """A buffer over memory of another library, kept by `owner`. Raises: DeviceError."""
+        raise DeviceError(f"Device '{self.name}' takes no memory of other libraries.")
 
     def wait_for(self, stream: int) -> None:  # noqa: B027  a device without streams has no order
         """Let work enqueued from now on follow that on a stream of another library."""

@@ -1,0 +1,201 @@
+"""Arrays handed to other libraries: DLPack, CUDA's array interface, buffers, pickles.
+
+All evaluate first. What is exported is the value of that moment: later updates of the array go to
+other memory as long as somebody holds the exported one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import sys
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lazyblock import dlpack
+from lazyblock.errors import ValueRangeError
+from lazyblock.graph import build
+from lazyblock.graph.node import Node
+from lazyblock.lazy_imports import lazy_import
+from lazyblock.tracer.evaluation import check_allowed
+from lazyblock.tracer.handle import Handle
+from lazyblock.tracer.stages import pipeline
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+imports = lazy_import("lazyblock.tracer.imports")
+
+_WRITABLE = 1  # of the flags of a buffer request
+
+
+class Exports(Handle):
+    """The protocols by which others read the elements."""
+
+    __slots__ = ()
+
+    # DLPack
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """DLPack's device type and number. Does not evaluate."""
+        kind, _, number = self.device.partition(":")
+        return (dlpack.CUDA, int(number or 0)) if kind == "cuda" else (dlpack.CPU, 0)
+
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """A capsule of the elements, read-only unless they are a copy.
+
+        Consumers of DLPack before 1.0, which know no read-only memory, get a copy.
+        Raises: BufferError where `copy` and `dl_device` cannot both be met, ValueRangeError.
+        """
+        own = self.__dlpack_device__()
+        target = own if dl_device is None else (int(dl_device[0]), int(dl_device[1]))
+        if target not in (own, (dlpack.CPU, 0)):
+            raise BufferError(f"An array on {self.device} cannot be exported to device {target}.")
+        is_versioned = max_version is not None and max_version[0] >= 1
+        if target != own:
+            return self._export_host_copy(stream, is_versioned, copy)
+        _check_stream(stream, own)
+        node = self.stored("__dlpack__")
+        memory = _describe(node, own)
+        must_copy = copy or not is_versioned or dlpack.has_negative_steps(memory)
+        if must_copy and copy is False:
+            raise BufferError("These elements cannot be exported without a copy.")
+        if must_copy:
+            memory = _describe(_copied(node), own, is_copied=True)
+        _order_streams(node, stream)
+        return dlpack.make_capsule(memory, is_versioned)
+
+    def _export_host_copy(self, stream: Any, is_versioned: bool, copy: bool | None) -> Any:
+        if copy is False:
+            raise BufferError("An array of a GPU cannot be exported to the host without a copy.")
+        if stream is not None:
+            raise ValueRangeError("A copy on the host is ready: 'stream' has to be None.")
+        values = np.ascontiguousarray(self._values("__dlpack__"))
+        node = pipeline.alias_numpy(values)
+        memory = _describe(node, (dlpack.CPU, 0), is_copied=True)
+        return dlpack.make_capsule(memory, is_versioned)
+
+    # CUDA
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """Version 3, of arrays on GPUs; memory that recorded expressions do not see.
+
+        Raises: AttributeError elsewhere.
+        """
+        if self.__dlpack_device__()[0] != dlpack.CUDA:
+            raise AttributeError("'__cuda_array_interface__' is of arrays on GPUs only.")
+        node = self.stored("__cuda_array_interface__")
+        if not _is_only_ours(self, node):
+            node = _copied(node)
+            if self._view is None:
+                self._cell.node = node
+        attrs: Any = node.attrs
+        _keep_with(self, attrs.storage)
+        itemsize = node.dtype.itemsize
+        return {
+            "shape": node.shape,
+            "typestr": node.dtype.str,
+            "data": (attrs.storage.pointer + attrs.offset * itemsize if node.size else 0, False),
+            "strides": tuple(n * itemsize for n in attrs.strides),
+            "version": 3,
+            "stream": pipeline.stream_of(attrs.storage),
+        }
+
+    # buffers and bytes
+
+    def __buffer__(self, flags: int) -> memoryview:
+        """Read-only memory of the host, without a copy (Python asks from 3.12 on)."""
+        if self.__dlpack_device__()[0] != dlpack.CPU:
+            raise BufferError("The elements are on a GPU.")
+        if flags & _WRITABLE:
+            raise BufferError("The elements can only be read.")
+        return self._values("buffer").data
+
+    def __bytes__(self) -> bytes:
+        return self._values("bytes").tobytes()
+
+    # copies
+
+    def __copy__(self) -> Self:
+        return self._with(self.node)
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self._with(self.node)
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        values = np.ascontiguousarray(self._values("pickle")).reshape(-1).view(np.uint8)
+        data: Any = pickle.PickleBuffer(values.data) if int(protocol) >= 5 else values.tobytes()
+        return imports.unpickle, (data, self.dtype.name, self.shape, self.device)
+
+    def __dask_tokenize__(self) -> tuple[Any, ...]:
+        """Equal for equal elements, in every process."""
+        values = np.ascontiguousarray(self._values("__dask_tokenize__"))
+        digest = hashlib.blake2b(values.reshape(-1).view(np.uint8).data, digest_size=16).hexdigest()
+        return "lazyblock.Array", self.dtype.name, self.shape, self.device, digest
+
+
+def _describe(node: Node, device: tuple[int, int], is_copied: bool = False) -> dlpack.Memory:
+    """An INPUT node as memory; a copy is the consumer's to write."""
+    attrs: Any = node.attrs
+    address = attrs.storage.pointer + attrs.offset * node.dtype.itemsize
+    layout = node.shape, attrs.strides, node.dtype
+    owner = attrs.storage
+    return dlpack.Memory(address, *layout, device, owner, not is_copied, is_copied)
+
+
+def _copied(node: Node) -> Node:
+    """The elements in C order in new memory."""
+    check_allowed("copy")
+    (copied,) = pipeline.evaluate([build.copy(node)], "copy for export")
+    return copied
+
+
+def _check_stream(stream: int | None, device: tuple[int, int]) -> None:
+    """Raises: ValueRangeError for streams that DLPack does not allow."""
+    if stream is None:
+        return
+    if device[0] == dlpack.CPU:
+        raise ValueRangeError("Arrays on the CPU are exported with 'stream=None' only.")
+    if stream == 0 or stream < -1:
+        raise ValueRangeError(f"DLPack stream {stream} is not allowed.")
+
+
+def _order_streams(node: Node, stream: int | None) -> None:
+    """Let work on the consumer's stream follow what computes the elements."""
+    attrs: Any = node.attrs
+    if stream != -1:
+        attrs.storage.device.release_to(1 if stream is None else stream)
+
+
+# What is kept for as long as a handle lives, because consumers of an interface only hold the handle
+
+_kept: dict[int, list[Any]] = {}
+
+
+def _keep_with(handle: Handle, buffer: Any) -> None:
+    buffers = _kept.get(id(handle))
+    if buffers is None:
+        buffers = _kept[id(handle)] = []
+        weakref.finalize(handle, _kept.pop, id(handle), None)
+    if buffer not in buffers:
+        buffers.append(buffer)
+
+
+def _is_only_ours(handle: Handle, node: Node) -> bool:
+    """Whether no recorded expression holds the value: it then may be written by others."""
+    if handle._view is not None or handle._cell.node is not node:
+        return False
+    return sys.getrefcount(node) <= _REFERENCES and pipeline.owns_memory(node)
+
+
+_REFERENCES = 4  # the cell's, the caller's, the parameter's and getrefcount's own
