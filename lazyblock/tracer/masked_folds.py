@@ -44,7 +44,8 @@ def _variance(
     values, mask = x.astype(computed), _mask_of(x, where)
     centre = mean(values, axis, computed, True, mask) if about is None else about
     distance = record(FUNCTIONS["subtract"], values, centre)
-    squares = record(FUNCTIONS["multiply"], distance, distance)
+    squares = (distance * distance.conj()).real
+    result, computed = dtypes.part_dtype(result), dtypes.part_dtype(computed)
     total = squares.sum(axis, keepdims=keepdims, where=mask)
     count = record(
         FUNCTIONS["maximum"], _count(mask, axis, keepdims, computed) - computed.type(ddof), 0
