@@ -40,6 +40,7 @@ from lazyblock.fusion.printer import explain_plan, print_plan
 from lazyblock.fusion.storage import find_storage
 from lazyblock.graph import build
 from lazyblock.graph.attrs import CallAttrs, InputAttrs, Layout, Placeholder
+from lazyblock.graph.checks import PositionCheck, find_position_checks
 from lazyblock.graph.fingerprint import fingerprint
 from lazyblock.graph.host_call import HostCall
 from lazyblock.graph.node import Node, make_input
@@ -60,6 +61,7 @@ from lazyblock.graph.rewrite import replace_nodes
 from lazyblock.graph.verify import verify_graph
 from lazyblock.kernels import Kernel, describe_kernel
 from lazyblock.language.kernel_file import KernelFile
+from lazyblock.position_checks import report_waiting, with_checks
 from lazyblock.recently_used import RecentlyUsed
 from lazyblock.replacement import replace_kernel
 from lazyblock.shapes import Shape, Strides
@@ -156,6 +158,7 @@ class _Plan:
     executable: Executable
     results: tuple[_Result, ...]
     leaves: tuple[Op, ...]  # INPUT or CONSTANT
+    checks: tuple[PositionCheck, ...] = ()  # of the last results, which nobody asked for
 
     @cached_property
     def run(self) -> Callable[[Sequence[Node]], list[Node]]:
@@ -183,7 +186,8 @@ class _Plan:
             ]
 
         names = names | layouts | lines | tools
-        return self.executable.make_function("nodes", leaves, make_results, names)
+        run = self.executable.make_function("nodes", leaves, make_results, names)
+        return with_checks(run, self.checks, self.executable.device)
 
     def with_kernel(self, number: int, kernel: KernelFile) -> _Plan:
         """The plan with one kernel replaced. Raises: ReplacementError, CompileError."""
@@ -275,7 +279,9 @@ def to_numpy(node: Node) -> NDArray:
     assert isinstance(attrs, InputAttrs), "evaluate first"
     buffer: Any = attrs.storage
     device: Device = buffer.device
-    return device.to_host(buffer, attrs.offset, attrs.dtype, attrs.shape, attrs.strides)
+    values = device.to_host(buffer, attrs.offset, attrs.dtype, attrs.shape, attrs.strides)
+    report_waiting(device)
+    return values
 
 
 def get_device(name: str | None) -> Device:
@@ -453,10 +459,13 @@ def _make_plan(outputs: Sequence[Node], leaves: Sequence[Node], device: Device) 
     outputs = replace_nodes(
         outputs, dict(zip(leaves, map(_as_leaf, leaves, placeholders), strict=True))
     )
+    found, checks = find_position_checks(outputs)
+    outputs = [*outputs, *found]
     fusion, lowered, compiled = compile_for(outputs, device.target)
     _report(outputs, fusion, compiled)
     executable, results = _assemble(outputs, fusion, lowered, compiled, placeholders, device)
-    return _Plan(fusion, lowered, executable, results, tuple(leaf.op for leaf in leaves))
+    ops = tuple(leaf.op for leaf in leaves)
+    return _Plan(fusion, lowered, executable, results, ops, checks)
 
 
 def compile_for(

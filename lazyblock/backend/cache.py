@@ -104,6 +104,7 @@ def _make_kernel(key: str, metadata: dict[str, Any], image: bytes) -> CompiledKe
         metadata["num_threads"],
         metadata["shared_bytes"],
         metadata["num_ctas"],
+        metadata["is_cooperative"],
     )
 
 
@@ -115,6 +116,7 @@ def _write_kernel(key: str, kernel: CompiledKernel) -> None:
         "num_threads": kernel.num_threads,
         "shared_bytes": kernel.shared_bytes,
         "num_ctas": kernel.num_ctas,
+        "is_cooperative": kernel.is_cooperative,
     }
     _write(key, metadata, kernel.image)
 

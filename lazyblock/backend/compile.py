@@ -57,5 +57,5 @@ def _launchable(
     emitted: NvptxKernel,
 ) -> CompiledKernel:
     """A kernel with the frame that its threads run in."""
-    frame = emitted.num_threads, emitted.shared_bytes, emitted.num_ctas
+    frame = emitted.num_threads, emitted.shared_bytes, emitted.num_ctas, program.is_cooperative
     return CompiledKernel(program.name, target, key, image, stages, *frame)

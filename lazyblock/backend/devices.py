@@ -63,7 +63,7 @@ def load(kernel: CompiledKernel, device: Device) -> LoadedKernel:
     """The kernel ready to launch; loaded once, whatever number of plans uses it."""
     loaded = _loaded.get((device, kernel.key))
     if loaded is None:
-        frame = kernel.num_threads, kernel.shared_bytes, kernel.num_ctas
+        frame = kernel.num_threads, kernel.shared_bytes, kernel.num_ctas, kernel.is_cooperative
         loaded = device.load(kernel.image, kernel.name, *frame)
         _loaded.put((device, kernel.key), loaded)
     return loaded

@@ -12,7 +12,8 @@ class CompiledKernel:
     """What compiling a block program gives. `image` is what a device loads.
 
     stages: texts by name: "block", "llvm", and "asm" (CPU) or "ptx" (GPU). num_ctas: of a cluster,
-    which runs one instance; num_threads and shared_bytes are those of a CTA.
+    which runs one instance; num_threads and shared_bytes are those of a CTA. is_cooperative: all
+    instances of a launch run at once.
     """
 
     name: str
@@ -23,3 +24,4 @@ class CompiledKernel:
     num_threads: int = 1
     shared_bytes: int = 0
     num_ctas: int = 1
+    is_cooperative: bool = False

@@ -32,6 +32,7 @@ class Reason(enum.Enum):
     DIRECTION = "scans in the other direction"
     POSITION = "reads a reduction at other positions than its own row"
     RESHAPE = "needs its operand in memory, in C order"
+    GATHER = "needs its operand in memory, to read it at computed positions"
     ORDER = "the group runs before an operand is ready"
     SIZE = "the kernel would grow too large"
     CONTRACT = "is a product of matrices, which has a kernel of its own"

@@ -19,7 +19,7 @@ from lazyblock import config
 from lazyblock.fusion import cost
 from lazyblock.fusion.legality import check_placement, placements
 from lazyblock.fusion.plan import FusionGroup, FusionPlan, IterationSpace, Reason, Verdict
-from lazyblock.fusion.reads import operand_maps, walk_reads
+from lazyblock.fusion.reads import operand_maps, walk_gathers, walk_reads
 from lazyblock.fusion.storage import find_storage, needed_in_memory
 from lazyblock.graph import build
 from lazyblock.graph.attrs import CallAttrs, ReduceAttrs, ScanAttrs
@@ -31,6 +31,7 @@ from lazyblock.shapes import Shape
 
 _MOST_ROUNDS = 4  # of finding values worth storing
 _WALKING = (Category.REDUCTION, Category.SCAN)  # of ops that walk whole rows
+_COMPUTING = (Category.ELEMENTWISE, Category.GATHER)  # of ops on one element at a time
 _BARRIERS = {Op.CONTRACT: Reason.CONTRACT, Op.CALL: Reason.CALL, Op.HOST: Reason.HOST}
 _SIBLINGS_TRIED = 4  # groups over the same shape that an independent root is offered to
 
@@ -87,10 +88,11 @@ def _choose_roots(outputs: Sequence[Node], order: Sequence[Node]) -> set[Node]:
         if node.op is Op.CALL:
             roots.update(operand for operand in node.inputs if operand.op is not Op.INPUT)
     if not config.current.fuse:
-        roots.update(node for node in order if CATEGORY[node.op] is Category.ELEMENTWISE)
+        roots.update(node for node in order if CATEGORY[node.op] in _COMPUTING)
     reshapes = [node for node in order if node.op is Op.RESHAPE]
+    gathered = [node.inputs[0] for node in order if node.op is Op.GATHER]
     read = [operand for node in order if node.op in _BARRIERS for operand in node.inputs]
-    for node in (*reshapes, *read, *outputs):
+    for node in (*reshapes, *gathered, *read, *outputs):
         while (needed := needed_in_memory(node, roots)) is not None:
             roots.add(needed)
     _store_repeated(order, roots)
@@ -220,11 +222,17 @@ class _Search:
 
     def _place(self, node: Node) -> None:
         space = own_space(node)
-        sources = {read: self._source_group(read) for read in self._reads(node, space)}
+        gathered = self._gathered(node, space)
+        read = [*self._reads(node, space), *gathered]
+        sources = {operand: self._source_group(operand) for operand in read}
         reads = set(sources)
+        in_memory = {group.number for n in gathered if (group := sources[n])}
         newest = max((group.number for group in sources.values() if group), default=-1)
         why_not = {group.number: Reason.ORDER for group in sources.values() if group}
+        why_not |= dict.fromkeys(in_memory, Reason.GATHER)
         for group in self._candidates(space, newest):
+            if group.number in in_memory:
+                continue
             reason = self._try_join(node, space, group, reads)
             if reason is Reason.FUSED:
                 break
@@ -242,6 +250,12 @@ class _Search:
         at = next(placements(node, space))
         found = dict.fromkeys(read for read, _ in walk_reads(node, at, space, self.is_root))
         return [read for read in found if read.op not in (Op.CONSTANT, Op.IOTA)]
+
+    def _gathered(self, node: Node, space: IterationSpace) -> list[Node]:
+        """Arrays that the kernel of `node` reads at computed positions."""
+        at = next(placements(node, space))
+        found = walk_gathers(node, at, space, self.is_root)
+        return list(dict.fromkeys(gather.inputs[0] for gather, _ in found))
 
     def _source_group(self, read: Node) -> _OpenGroup | None:
         """The group that computes the memory behind `read`; None for inputs."""

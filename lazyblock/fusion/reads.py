@@ -15,8 +15,13 @@ Read = tuple[Node, IndexMap]
 
 
 def operand_maps(node: Node, map: IndexMap, shape: tuple[int, ...]) -> Iterator[Read]:
-    """The reads that computing `node` at `map` needs, as maps from the space `shape`."""
+    """The reads that computing `node` at `map` needs, as maps from the space `shape`.
+
+    What a gather takes its elements from is none of them: no map leads there.
+    """
     for number, operand in enumerate(node.inputs):
+        if node.op is Op.GATHER and not number:
+            continue
         if isinstance(node.attrs, ScanAttrs) and number:
             composed = map.without(node.attrs.axis)
         elif node.op is Op.VIEW:
@@ -36,6 +41,26 @@ def walk_reads(
 
     A reduction reads its operand over the whole space, whatever its own map.
     """
+    for node, at in _walk(root, map, space, is_boundary):
+        if is_boundary(node) or not node.inputs:
+            yield node, at
+
+
+def walk_gathers(
+    root: Node, map: IndexMap, space: IterationSpace, is_boundary: Callable[[Node], bool]
+) -> Iterator[Read]:
+    """Every (gather, map) that the kernel of `root` computes for it, itself included."""
+    if root.op is Op.GATHER:
+        yield root, map
+    for node, at in _walk(root, map, space, is_boundary):
+        if node.op is Op.GATHER and not is_boundary(node):
+            yield node, at
+
+
+def _walk(
+    root: Node, map: IndexMap, space: IterationSpace, is_boundary: Callable[[Node], bool]
+) -> Iterator[Read]:
+    """All that is read or computed for `root`, down to boundaries and leaves."""
     if isinstance(root.attrs, ReduceAttrs):
         start = [(root.inputs[0], index_map.identity(len(space.shape)))]
         stack = [(n, m.normalized(space.shape, n.shape)) for n, m in start]
@@ -46,8 +71,8 @@ def walk_reads(
     seen = set(stack)
     while stack:
         node, at = stack.pop()
+        yield node, at
         if is_boundary(node) or not node.inputs:
-            yield node, at
             continue
         for read in operand_maps(node, at, space.shape):
             if read not in seen:

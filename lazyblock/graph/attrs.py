@@ -117,6 +117,21 @@ class ReshapeAttrs:
 
 
 @dataclass(frozen=True, slots=True)
+class GatherAttrs:
+    """Which elements of the first operand are taken; the other operands are positions in it.
+
+    Element i is operand[map(i) + positions], where map stays at 0 along `axes` and the positions
+    along these are element i of the other operands. A position outside its axis reads nothing: the
+    element has any value, and if the gather is_checked, evaluation raises IndexError.
+    """
+
+    map: IndexMap
+    axes: tuple[int, ...]
+    shape: Shape
+    is_checked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class CastAttrs:
     """The dtype to convert to."""
 
@@ -180,6 +195,7 @@ Attrs = (
     | IotaAttrs
     | ViewAttrs
     | ReshapeAttrs
+    | GatherAttrs
     | CastAttrs
     | ReduceAttrs
     | ScanAttrs

@@ -75,6 +75,16 @@ def _reshape(inputs: tuple[Node, ...], attrs: Any) -> Inferred:
     return attrs.shape, inputs[0].dtype
 
 
+def _gather(inputs: tuple[Node, ...], attrs: Any) -> Inferred:
+    operand, *positions = inputs
+    if len(positions) != len(attrs.axes) or attrs.map.operand_rank != operand.ndim:
+        raise ShapeError(f"Cannot gather along {attrs.axes} of {operand.shape}.")
+    for node in positions:
+        if node.dtype != dtypes.int64 or node.shape not in ((), attrs.shape):
+            raise DTypeError(f"Positions of a gather are int64{list(attrs.shape)}, not {node!r}.")
+    return attrs.shape, operand.dtype
+
+
 def _reduce(inputs: tuple[Node, ...], attrs: Any) -> Inferred:
     (operand,) = inputs
     _check_kind(attrs.kind, operand.dtype)
@@ -123,6 +133,7 @@ _RULES: dict[Op, Callable[[tuple[Node, ...], Any], Inferred]] = {
     Op.CAST: _cast,
     Op.VIEW: _view,
     Op.RESHAPE: _reshape,
+    Op.GATHER: _gather,
     Op.REDUCE: _reduce,
     Op.SCAN: _scan,
     Op.CONTRACT: _contract,

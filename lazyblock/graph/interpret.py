@@ -13,6 +13,7 @@ from lazyblock import dtypes
 from lazyblock.graph.attrs import (
     CallAttrs,
     CastAttrs,
+    GatherAttrs,
     IotaAttrs,
     ReduceAttrs,
     ReshapeAttrs,
@@ -21,10 +22,11 @@ from lazyblock.graph.attrs import (
 )
 from lazyblock.graph.build import constant_value
 from lazyblock.graph.contraction import multiply_matrices
+from lazyblock.graph.index_map import IndexMap
 from lazyblock.graph.node import Node
 from lazyblock.graph.ops import Op, ReduceKind
 from lazyblock.graph.traverse import topological
-from lazyblock.shapes import contiguous_strides, strided_view
+from lazyblock.shapes import Shape, contiguous_strides, strided_view
 
 NDArray = npt.NDArray[Any]
 
@@ -62,16 +64,34 @@ def _view(node: Node, operand: NDArray) -> NDArray:
     return strided_view(flat[offset:], node.shape, strides)
 
 
-def _loose_view(node: Node, operand: NDArray) -> NDArray:
-    """Elements outside the operand are those at its border."""
-    assert isinstance(node.attrs, ViewAttrs)
-    map, places = node.attrs.map, np.indices(node.shape)
-    index = (
+def _gather(node: Node, operand: NDArray, *positions: NDArray) -> NDArray:
+    assert isinstance(node.attrs, GatherAttrs)
+    index = _indices(node.attrs.map, node.shape)
+    for axis, position in zip(node.attrs.axes, positions, strict=True):
+        index[axis] = position
+    return _pick(node, operand, index)
+
+
+def _indices(map: IndexMap, shape: Shape) -> list[Any]:
+    """Operand indices by axis."""
+    places = np.indices(shape)
+    return [
         offset + sum(c * place for c, place in zip(row, places, strict=True))
         for offset, row in zip(map.offsets, map.coefficients, strict=True)
-    )
+    ]
+
+
+def _pick(node: Node, operand: NDArray, index: Sequence[Any]) -> NDArray:
+    """Elements by index along every axis; outside the operand those at its border."""
+    if operand.size == 0:
+        return np.zeros(node.shape, node.dtype)
     bounds = zip(index, operand.shape, strict=True)
     return np.asarray(operand[tuple(np.clip(i, 0, extent - 1) for i, extent in bounds)])
+
+
+def _loose_view(node: Node, operand: NDArray) -> NDArray:
+    assert isinstance(node.attrs, ViewAttrs)
+    return _pick(node, operand, _indices(node.attrs.map, node.shape))
 
 
 def _reduce(node: Node, operand: NDArray) -> NDArray:
@@ -133,6 +153,7 @@ _RULES: dict[Op, Callable[..., Any]] = {
     Op.IOTA: _iota,
     Op.VIEW: _view,
     Op.RESHAPE: _reshape,
+    Op.GATHER: _gather,
     Op.CAST: _cast,
     Op.COMPLEX: _complex,
     Op.REDUCE: _reduce,

@@ -25,6 +25,7 @@ class Category(enum.Enum):
     SCAN = "scan"
     VIEW = "view"
     CONTRACTION = "contraction"
+    GATHER = "gather"
     CALL = "call"
 
 
@@ -40,6 +41,7 @@ class Op(enum.Enum):
     # views
     VIEW = "view"  # result[i] = operand[map(i)], an affine map
     RESHAPE = "reshape"  # the same elements in C order
+    GATHER = "gather"  # result[i] = operand[map(i) + computed positions along some axes]
     # other structure
     CAST = "cast"
     COPY = "copy"  # the same elements, for memory of their own in C order
@@ -186,6 +188,7 @@ ELEMENTWISE: dict[Op, OpInfo] = {
 CATEGORY: dict[Op, Category] = {
     **dict.fromkeys((Op.INPUT, Op.CONSTANT, Op.IOTA), Category.LEAF),
     **dict.fromkeys((Op.VIEW, Op.RESHAPE), Category.VIEW),
+    Op.GATHER: Category.GATHER,
     Op.REDUCE: Category.REDUCTION,
     Op.SCAN: Category.SCAN,
     Op.CONTRACT: Category.CONTRACTION,

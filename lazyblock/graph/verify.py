@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lazyblock.errors import LazyBlockError, VerifyError
-from lazyblock.graph.attrs import ReduceAttrs, ViewAttrs
+from lazyblock.graph.attrs import GatherAttrs, ReduceAttrs, ViewAttrs
+from lazyblock.graph.index_map import IndexMap
 from lazyblock.graph.infer import infer
 from lazyblock.graph.node import Node
 from lazyblock.graph.traverse import topological
@@ -31,14 +32,15 @@ def _fault(node: Node) -> str:
         set(node.attrs.axes)
     ):
         return "axes are not sorted and distinct."
-    if isinstance(node.attrs, ViewAttrs) and node.size and not node.attrs.may_leave:
-        return _view_fault(node.attrs, node.inputs[0].shape)
+    is_bound = isinstance(node.attrs, ViewAttrs) and not node.attrs.may_leave
+    if node.size and (is_bound or isinstance(node.attrs, GatherAttrs)):
+        return _map_fault(node.attrs.map, node.shape, node.inputs[0].shape)  # type: ignore[union-attr]
     return ""
 
 
-def _view_fault(attrs: ViewAttrs, operand_shape: Shape) -> str:
+def _map_fault(map: IndexMap, shape: Shape, operand_shape: Shape) -> str:
     """A view may not leave its operand unless it says so."""
-    for extent, (low, high) in zip(operand_shape, attrs.map.reach(attrs.shape), strict=True):
+    for extent, (low, high) in zip(operand_shape, map.reach(shape), strict=True):
         if low < 0 or high >= extent:
             return f"the view reads {low}..{high} of an axis of {extent}."
     return ""

@@ -32,10 +32,12 @@ from lazyblock.tiler.ir import Program
 
 pipeline = lazy_import("lazyblock.pipeline")
 
-DEFAULTS = {"num_warps": 4, "num_stages": 3, "num_ctas": 1, "maxnreg": 0, "debug": False}
+DEFAULTS = {"num_warps": 4, "num_stages": 3, "num_ctas": 1, "maxnreg": 0}
+_SWITCHES = ("launch_cooperative_grid", "debug")
+DEFAULTS |= dict.fromkeys(_SWITCHES, False)
 # What Triton's launches take beside those: hints that change nothing here.
 IGNORED_OPTIONS = {
-    *("enable_fp_fusion", "launch_cooperative_grid", "launch_cluster", "launch_pdl"),
+    *("enable_fp_fusion", "launch_cluster", "launch_pdl"),
     *("extern_libs", "ir_override", "sanitize_overflow", "supported_fp8_dtypes"),
     *("max_num_imprecise_acc_default", "default_dot_input_precision"),
     *("allowed_dot_input_precisions", "cluster_dims", "warp_size", "instrumentation_mode"),
@@ -219,7 +221,7 @@ class JitFunction(KernelFunction):
         for name, value in options.items():
             if name in settings:
                 if value is not None:
-                    settings[name] = bool(value) if name == "debug" else operator.index(value)
+                    settings[name] = bool(value) if name in _SWITCHES else operator.index(value)
             elif name not in IGNORED_OPTIONS:
                 raise LaunchError(
                     f"'{self.name}' has no parameter and a launch no option '{name}'.",

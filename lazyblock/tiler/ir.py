@@ -186,6 +186,7 @@ class Program:
     num_warps and num_ctas are scheduling hints for GPUs: an instance runs on a cluster of num_ctas
     CTAs of num_warps warps each. max_registers: of a thread, where the compiler would take more
     than pays (0: as it likes).
+    is_cooperative: instances wait for later ones, so that all of a launch have to run at once.
     noalias promises that no two pointer parameters reach the same memory; writes_once, that no
     element of memory is written twice.
     """
@@ -199,6 +200,7 @@ class Program:
     noalias: bool = False
     writes_once: bool = False
     max_registers: int = 0
+    is_cooperative: bool = False
 
 
 # --- walking and copying -------------------------------------------------------------------------

@@ -30,10 +30,8 @@ _REPEATED_COLUMNS = 128  # of a GPU tile of several rows that read the same row
 _GPU_SCANNED_COLUMNS = 512
 _ONLINE_TILE, _ONLINE_TILES, _ONLINE_WARPS = 1024, 4, 16  # 8 numbers a thread
 _GPU_SCAN_TILE = 2048  # of a long row: small, so that many programs share a unit
-_CUT_SCAN_TILE, _CUT_SCAN_WARPS = 4096, 8  # of a row that programs scan together
-_CUT_SCAN_REGISTERS = {4: 40, 8: 80}  # by bytes of an element: many CTAs beat a few spills
-_CUT_SCAN_CTAS = 3  # of a multiprocessor, that tiles are ahead
-_LONG_SCAN = 4  # times as many tiles as those: then none should wait
+_CUT_SCAN_TILE, _CUT_SCAN_WARPS = 16384, 8  # bytes of a row that programs scan together
+_CUT_SCAN_CTAS, _CUT_SCAN_REGISTERS = 3, 80  # of a multiprocessor, all at once; of a thread
 _CPU_TILE = 4096  # elements of a map: large against the cost of starting a program instance
 _CPU_SMALL_TILE = 64  # for arrays smaller than that
 
@@ -45,8 +43,7 @@ class TileSchedule:
     order: tile dimensions as axes of the block, the one that vectors run along last. unroll: tiles
     that one iteration of a loop that accumulates takes. pieces: blocks that hold a row together, if
     more than one does; nothing loops then. max_registers: of a thread (0: as many as it takes).
-    ahead: of a scan whose rows are cut, how many tiles before a program scans one another takes its
-    total (0: the same does both).
+    num_programs: that stay and take every so many-th tile (0: a program for every tile).
     """
 
     blocks: tuple[int, ...]
@@ -56,7 +53,7 @@ class TileSchedule:
     unroll: int = 1
     pieces: int = 1
     max_registers: int = 0
-    ahead: int = 0
+    num_programs: int = 0
 
 
 @dataclass(frozen=True)
@@ -95,17 +92,18 @@ def _schedule_cut_scan(
     dimensions: Sequence[Dimension], accesses: Sequence[Access], target: Target
 ) -> TileSchedule:
     """A tile of one row; programs pass on what comes before."""
-    blocks = tuple(_CUT_SCAN_TILE if d.is_cut else 1 for d in dimensions)
+    widest = max(4, *(a.base.dtype.itemsize for a in accesses))
+    blocks = tuple(_CUT_SCAN_TILE // widest if d.is_cut else 1 for d in dimensions)
     order = tuple(p for p, d in enumerate(dimensions) if d.is_cut)
     tiles = size_of([cdiv(d.extent, n) for d, n in zip(dimensions, blocks, strict=True)])
-    ahead = _CUT_SCAN_CTAS * target.num_units
-    widest = max((a.base.dtype.itemsize for a in accesses), default=4)
+    # instances of an emulated GPU run one after the other: none may wait for a later one
+    programs = tiles if target.is_emulated else _CUT_SCAN_CTAS * target.num_units
     return TileSchedule(
         blocks,
         order,
         _CUT_SCAN_WARPS,
-        max_registers=_CUT_SCAN_REGISTERS[max(widest, 4)],
-        ahead=ahead if tiles > _LONG_SCAN * ahead else 0,
+        max_registers=_CUT_SCAN_REGISTERS,
+        num_programs=min(tiles, programs),
     )
 
 
@@ -146,9 +144,9 @@ def _schedule_map(
     if len(ranked) > 1:
         outer = ranked[-2]
         if _contiguity(outer, dimensions, accesses):  # a transpose: square tiles serve both sides
-            blocks[inner] = min(blocks[inner], 64 if not target.is_gpu else 32)
+            blocks[inner] = min(blocks[inner], 64)
             if target.is_gpu:
-                num_warps, tile = 2 * num_warps, 2 * tile
+                num_warps, tile = 4 * num_warps, 8 * tile
         elif target.is_gpu and _is_stencil(outer, dimensions, accesses):
             blocks[inner] = min(blocks[inner], _STENCIL_COLUMNS)
             num_warps, tile = _STENCIL_WARPS, _STENCIL_ROWS * _STENCIL_COLUMNS

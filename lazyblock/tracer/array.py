@@ -14,26 +14,21 @@ import numpy as np
 import numpy.typing as npt
 
 from lazyblock import dtypes
-from lazyblock.errors import (
-    DeviceError,
-    DTypeError,
-    ShapeError,
-    UnsupportedError,
-    ValueRangeError,
-)
+from lazyblock.errors import DeviceError, DTypeError, ShapeError, ValueRangeError
 from lazyblock.graph import build
 from lazyblock.graph.node import Node
-from lazyblock.shapes import broadcast_shapes
+from lazyblock.shapes import Shape, broadcast_shapes
 from lazyblock.tracer.cells import Cell, UnwrittenCell
 from lazyblock.tracer.complex_parts import ComplexParts
 from lazyblock.tracer.conversions import Conversions
 from lazyblock.tracer.exports import Exports
 from lazyblock.tracer.functions import Function
-from lazyblock.tracer.indexing import basic_index
+from lazyblock.tracer.indexing import basic_index, is_basic, select
 from lazyblock.tracer.methods import Methods
 from lazyblock.tracer.operands import Operand, as_node, check_cast, convert, is_operand_type
 from lazyblock.tracer.operators import Operators
 from lazyblock.tracer.protocols import NumPyProtocols, namespace
+from lazyblock.tracer.selections import check_assigned, fit_assigned, pick, put, put_where
 from lazyblock.tracer.shaping import Shaping
 from lazyblock.tracer.stages import pipeline
 
@@ -160,10 +155,33 @@ class Array(Operators, Shaping, Methods, ComplexParts, Conversions, Exports, Num
         return (self[position] for position in range(self.shape[0]))
 
     def __getitem__(self, key: Any) -> Array:
-        return self.see(*basic_index(self.shape, key))
+        if is_basic(key):
+            return self.see(*basic_index(self.shape, key))
+        selection = select(self.shape, key)
+        shown = self.see(selection.map, selection.shape)
+        device = common_device(self, *selection.positions.values()) or self.device
+        return Array(Cell(pick(shown.node, selection, device), device))
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self[key]._assign(value)
+        if is_basic(key):
+            shown = self.see(*basic_index(self.shape, key))
+            return shown._write(shown._converted(value, shown.shape))
+        node = self._converted(value)
+        if type(key) is Array and self._is_mask(key):
+            updated = put_where(self.node, key.node, node)
+            if updated is not None:
+                return self._write(updated)
+        selection = select(self.shape, key)
+        check_assigned(node.shape, selection, key)
+        shown = self.see(selection.map, selection.shape)
+        self._cell.device = common_device(self, *selection.positions.values()) or self.device
+        if shown.size:
+            shown._write(put(shown.node, selection, node, self._cell.device))
+
+    def _is_mask(self, key: Array) -> bool:
+        """Whether a key has a bool for every element of the first axes."""
+        is_like = 0 < key.ndim <= self.ndim and key.shape == self.shape[: key.ndim]
+        return is_like and dtypes.is_bool(key.dtype)
 
     # writing
 
@@ -178,41 +196,30 @@ class Array(Operators, Shaping, Methods, ComplexParts, Conversions, Exports, Num
                 f"non-broadcastable output operand with shape {self.shape} doesn't match the "
                 f"broadcast shape {result.shape}"
             )
-        common_device(self, result)
-        self._write(build.broadcast_to(result.node, self.shape))
+        self._cell.device = common_device(self, result)
+        self._write(result.node)
         return self
 
-    def _assign(self, value: Any) -> None:
-        """What `x[...] = value` does."""
+    def _converted(self, value: Any, shape: Shape | None = None) -> Node:
+        """A value to be assigned to elements, in the array's dtype.
+
+        Raises: DTypeError, ShapeError if it does not broadcast to `shape`.
+        """
         operand = operand_of(value, self._cell.device)
         if operand is None:
             raise DTypeError(f"Cannot assign a {type(value).__name__} to elements.")
         if isinstance(value, Array):
-            common_device(self, value)
-        node = as_node(operand, operand.dtype if isinstance(operand, Node) else self.dtype)
-        extra = node.ndim - self.ndim
-        if extra > 0 and set(node.shape[:extra]) == {1}:
-            node = build.squeeze(node, range(extra))
-        try:
-            node = build.broadcast_to(node, self.shape)
-        except ShapeError:
-            raise ShapeError(
-                f"could not broadcast input array from shape {node.shape} into shape {self.shape}"
-            ) from None
-        self._write(node)
+            self._cell.device = common_device(self, value)
+        to_node = convert if isinstance(operand, Node) else as_node
+        node = to_node(operand, self.dtype)  # type: ignore[arg-type]
+        return node if shape is None else fit_assigned(node, shape)
 
     def _write(self, node: Node) -> None:
+        """Give the elements shown the values of a node that broadcasts to their shape."""
         if not self._cell.is_writeable:
             raise ValueRangeError("assignment destination is read-only")
-        node = convert(node, self.dtype)
-        if self._view is not None:
-            if self.size == 0:
-                return
-            written = self._view.write(self._cell.node, node)
-            if written is None:
-                raise UnsupportedError(
-                    "Writing into part of an array comes in a later version.",
-                    hint="make a new array with 'lb.where'.",
-                )
-            node = written
-        self._cell.node = node
+        node, view = convert(node, self.dtype), self._view
+        if view is None:
+            self._cell.node = build.broadcast_to(node, self.shape)
+        elif self.size:
+            self._cell.node = view.write(self._cell.node, node)

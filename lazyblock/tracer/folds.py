@@ -9,6 +9,7 @@ American Statistician 37(3), 1983.
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 from lazyblock import dtypes
@@ -29,7 +30,7 @@ Axis = int | tuple[int, ...] | None
 def total(kind: ReduceKind, x: Node, axis: Axis, dtype: Any, keepdims: bool) -> Node:
     """SUM or PROD; `dtype` (None = NumPy's choice) is that of the accumulator and the result."""
     result = _total_dtype(x.dtype) if dtype is None else dtypes.as_dtype(dtype)
-    axes = normalize_axes(axis, x.ndim, kind.value)
+    axes = _folded_axes(axis, x.ndim, kind.value)
     if dtypes.is_complex(result) and kind is ReduceKind.PROD:
         return complex_folds.product(build.cast(x, result), axes, keepdims)
     wide = build.cast(build.cast(x, result), dtypes.accumulator_dtype(result))
@@ -44,7 +45,7 @@ def _total_dtype(dtype: DType) -> DType:
 
 def extreme(kind: ReduceKind, x: Node, axis: Axis, keepdims: bool) -> Node:
     """MAX or MIN. Raises: ValueRangeError when there is nothing to choose from."""
-    axes = normalize_axes(axis, x.ndim, kind.value)
+    axes = _folded_axes(axis, x.ndim, kind.value)
     if 0 in (x.shape[a] for a in axes):
         name = "maximum" if kind is ReduceKind.MAX else "minimum"
         raise ValueRangeError(
@@ -100,7 +101,7 @@ def place_of_extreme(kind: ReduceKind, x: Node, axis: Any, keepdims: bool) -> No
     It is the least of the places that hold the extreme: two reductions of the same rows.
     """
     name = f"arg{kind.value}"
-    axes = tuple(range(x.ndim)) if axis is None else (normalize_axis(axis, x.ndim, name),)
+    axes = _folded_axes(axis if axis is None else operator.index(axis), x.ndim, name)
     size = size_of([x.shape[a] for a in axes])
     if size == 0:
         raise ValueRangeError(f"attempt to get {name} of an empty sequence")
@@ -119,13 +120,13 @@ def place_of_extreme(kind: ReduceKind, x: Node, axis: Any, keepdims: bool) -> No
 
 def truth(kind: ReduceKind, x: Node, axis: Axis, keepdims: bool) -> Node:
     """ANY or ALL."""
-    axes = normalize_axes(axis, x.ndim, kind.value)
+    axes = _folded_axes(axis, x.ndim, kind.value)
     return _reduce(kind, build.cast(x, dtypes.bool_), axes, keepdims)
 
 
 def mean(x: Node, axis: Axis, dtype: Any, keepdims: bool) -> Node:
     """Arithmetic mean."""
-    axes = normalize_axes(axis, x.ndim, "mean")
+    axes = _folded_axes(axis, x.ndim, "mean")
     result, wide = _floating(x, dtype)
     return build.cast(_mean(wide, axes, 0, keepdims), result)
 
@@ -145,7 +146,7 @@ def deviation(x: Node, axis: Axis, dtype: Any, ddof: float, keepdims: bool) -> N
 def _variance(
     x: Node, axis: Axis, dtype: Any, ddof: float, keepdims: bool, name: str
 ) -> tuple[DType, Node]:
-    axes = normalize_axes(axis, x.ndim, name)
+    axes = _folded_axes(axis, x.ndim, name)
     result, wide = _floating(x, dtype)
     if dtypes.is_complex(wide.dtype):
         parts = (build.elementwise(op, wide) for op in (Op.REAL, Op.IMAG))
@@ -185,6 +186,11 @@ def _over_count(total: Node, x: Node, axes: tuple[int, ...], ddof: float) -> Nod
     """`total` over the number of elements of `x` along `axes`, less `ddof`."""
     count = size_of([x.shape[a] for a in axes])
     return build.elementwise(Op.DIVIDE, total, as_node(max(count - ddof, 0), x.dtype))
+
+
+def _folded_axes(axis: Axis, ndim: int, name: str) -> tuple[int, ...]:
+    """The axes that disappear. A number has none, but NumPy lets it be folded along 0 or -1."""
+    return () if ndim == 0 and axis in (0, -1) else normalize_axes(axis, ndim, name)
 
 
 def _reduce(kind: ReduceKind, x: Node, axes: tuple[int, ...], keepdims: bool) -> Node:

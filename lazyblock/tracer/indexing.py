@@ -1,31 +1,212 @@
-"""Basic indexing: ints, slices, None and Ellipsis become an affine map. Errors are NumPy's."""
+"""Keys of `x[key]`: ints, slices, None and Ellipsis become an affine map; arrays come after it.
+
+A basic key is a view. With arrays or bools among its entries the key is a `Selection`: a basic
+index that leaves some axes whole, and positions along these. Errors are NumPy's.
+"""
 
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from lazyblock.errors import IndexingError, UnsupportedError, ValueRangeError
+from lazyblock import dtypes
+from lazyblock.errors import IndexingError, ValueRangeError
 from lazyblock.graph.index_map import IndexMap
 from lazyblock.shapes import Shape
+from lazyblock.tracer.handle import Handle
+
+NDArray = npt.NDArray[Any]
+Position = NDArray | Handle  # int64 and in range, or lazy integers
 
 _VALID = (
     "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean "
     "arrays are valid indices"
 )
+_BASIC = frozenset((int, slice, type(None), type(Ellipsis)))
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Elements picked from a view.
+
+    map, shape: of the view, a basic index. positions: by axis of the view, broadcast together to
+    the shape `joint`. place: how many of the view's other axes come before the joint axes.
+    """
+
+    map: IndexMap
+    shape: Shape
+    positions: dict[int, Position]
+    joint: Shape
+    place: int
+
+    @property
+    def others(self) -> list[int]:
+        """Axes of the view that are kept as they are."""
+        return [axis for axis in range(len(self.shape)) if axis not in self.positions]
+
+    @property
+    def result_shape(self) -> Shape:
+        kept = tuple(self.shape[axis] for axis in self.others)
+        return (*kept[: self.place], *self.joint, *kept[self.place :])
+
+
+def is_basic(key: Any) -> bool:
+    """Whether `x[key]` is a view."""
+    if type(key) is tuple:
+        return all([type(item) in _BASIC or _is_index(item) for item in key])
+    return type(key) in _BASIC or _is_index(key)
+
+
+def _is_index(item: Any) -> bool:
+    """Whether an entry is one integer, or else nothing that could be an array."""
+    if isinstance(item, (bool, np.bool, list, tuple)):
+        return False
+    if isinstance(item, (np.ndarray, Handle)):
+        return item.ndim == 0 and dtypes.is_integer(item.dtype)
+    return True
 
 
 def basic_index(shape: Shape, key: Any) -> tuple[IndexMap, Shape]:
-    """The map and shape of `x[key]` for an array of `shape`.
+    """The map and shape of `x[key]` for an array of `shape` and a basic key.
 
-    Raises: IndexingError, ValueRangeError (slice step 0), UnsupportedError for arrays as indices.
+    Raises: IndexingError, ValueRangeError (slice step 0).
     """
+    entries = [_entry(item) for item in (key if isinstance(key, tuple) else (key,))]
+    return _affine(shape, _expand(entries, len(shape)))
+
+
+def select(shape: Shape, key: Any) -> Selection:
+    """What `x[key]` picks of an array of `shape`; evaluates lazy bools.
+
+    Raises: IndexingError, ValueRangeError (slice step 0).
+    """
+    basic: list[Any] = []
+    positions: dict[int, Position] = {}
+    place, is_split, was_pick = 0, False, False
+    axis = 0  # of the array
+    for entry in _expand(list(_advanced_entries(key)), len(shape)):
+        is_pick = isinstance(entry, _Pick)
+        if not is_pick:
+            basic.append(entry)
+            axis += entry is not None
+        else:
+            entry.check_mask(shape, axis)
+            place = place if positions else len(basic)
+            is_split = is_split or (bool(positions) and not was_pick)
+            for position in entry.positions:
+                positions[len(basic)] = position
+                basic.append(slice(None) if entry.takes_axes else None)
+            axis += entry.takes_axes
+        was_pick = is_pick
+    map, view_shape = _affine(shape, basic)
+    joint = _join(positions.values())
+    positions = {
+        a: p if p.ndim and 0 in joint else _in_range(p, a, basic, view_shape)
+        for a, p in positions.items()
+    }
+    return Selection(map, view_shape, positions, joint, 0 if is_split else place)
+
+
+@dataclass(frozen=True)
+class _Pick:
+    """An entry that picks: positions along axes, or a bool per element of axes."""
+
+    positions: tuple[Position, ...]
+    mask_shape: Shape | None = None  # of bools
+
+    @property
+    def takes_axes(self) -> int:
+        """How many axes of the array it is about."""
+        return len(self.positions) if self.mask_shape is None else len(self.mask_shape)
+
+    def check_mask(self, shape: Shape, axis: int) -> None:
+        """Raises: IndexingError for bools that do not lie on the array's elements."""
+        for number, extent in enumerate(self.mask_shape or (), axis):
+            if extent and extent != shape[number]:
+                raise IndexingError(
+                    f"boolean index did not match indexed array along axis {number}; size of "
+                    f"axis is {shape[number]} but size of corresponding boolean axis is {extent}"
+                )
+
+
+def _advanced_entries(key: Any) -> Iterator[Any]:
+    for item in key if isinstance(key, tuple) else (key,):
+        if item is None or item is Ellipsis or isinstance(item, slice):
+            yield item
+        elif isinstance(item, (bool, np.bool)):
+            yield _pick_where(np.asarray(item))
+        elif isinstance(item, (np.ndarray, list, tuple)):
+            yield _pick_of_array(item)
+        elif isinstance(item, Handle):
+            yield _pick_of_lazy(item)
+        else:
+            yield _Pick((np.asarray(_entry(item)),))
+
+
+def _pick_of_array(item: Any) -> _Pick:
+    array = np.asarray(item)
+    if array.dtype == np.bool:
+        return _pick_where(array)
+    if array.size == 0 and not isinstance(item, np.ndarray):
+        array = array.astype(np.int64)
+    if array.dtype.kind not in "iu":
+        raise IndexingError("arrays used as indices must be of integer (or boolean) type")
+    return _Pick((array.astype(np.int64),))
+
+
+def _pick_of_lazy(item: Handle) -> _Pick:
+    if dtypes.is_bool(item.dtype):
+        return _pick_where(item._values("boolean index"))
+    if not dtypes.is_integer(item.dtype):
+        raise IndexingError("arrays used as indices must be of integer (or boolean) type")
+    return _Pick((item,))
+
+
+def _pick_where(mask: NDArray) -> _Pick:
+    """Places where a mask is true; one without axes is about a new axis."""
+    return _Pick(np.nonzero(np.atleast_1d(mask)), mask.shape)
+
+
+def _in_range(position: Position, axis: int, basic: Sequence[Any], shape: Shape) -> Position:
+    """Positions along an axis of a view, which errors number as the array does."""
+    number = sum(entry is not None for entry in basic[:axis])
+    if isinstance(position, np.ndarray):
+        return in_range(position, number, shape[axis])
+    if not shape[axis]:
+        raise IndexingError(f"index is out of bounds for axis {number} with size 0")
+    return position
+
+
+def in_range(position: NDArray, axis: int, extent: int) -> NDArray:
+    """Indices of an axis, negative ones counted from the end. Raises: IndexingError."""
+    outside = (position < -extent) | (position >= extent)
+    if outside.any():
+        raise _out_of_bounds(int(position[outside].flat[0]), axis, extent)
+    return np.where(position < 0, position + extent, position)
+
+
+def _join(positions: Any) -> Shape:
+    shapes = [position.shape for position in positions]
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        listed = " ".join(str(shape).replace(", ", ",") for shape in shapes)
+        raise IndexingError(
+            f"shape mismatch: indexing arrays could not be broadcast together with shapes {listed}"
+        ) from None
+
+
+def _affine(shape: Shape, entries: Sequence[Any]) -> tuple[IndexMap, Shape]:
+    """The map and shape of ints, slices and None, one for every axis."""
     offsets: list[int] = []
     selected: list[tuple[int | None, int]] = []  # per operand axis: result axis and step
     result: list[int] = []
-    for entry in _expanded(key, len(shape)):
+    for entry in entries:
         if entry is None:
             result.append(1)
             continue
@@ -45,10 +226,12 @@ def basic_index(shape: Shape, key: Any) -> tuple[IndexMap, Shape]:
     return IndexMap(tuple(offsets), rows, rank), tuple(result)
 
 
-def _expanded(key: Any, ndim: int) -> list[Any]:
-    """The entries of a key, with slices for what an ellipsis (or the end) stands for."""
-    entries = [_entry(item) for item in (key if isinstance(key, tuple) else (key,))]
-    used = sum(item is not None and item is not Ellipsis for item in entries)
+def _expand(entries: list[Any], ndim: int) -> list[Any]:
+    """The entries, with slices for what an ellipsis (or the end) stands for."""
+    used = sum(
+        item.takes_axes if isinstance(item, _Pick) else item is not None and item is not Ellipsis
+        for item in entries
+    )
     if used > ndim:
         raise IndexingError(
             f"too many indices for array: array is {ndim}-dimensional, but {used} were indexed"
@@ -65,14 +248,6 @@ def _entry(item: Any) -> Any:
     """An entry as None, Ellipsis, a slice or an int."""
     if type(item) is int or item is None or item is Ellipsis or isinstance(item, slice):
         return item
-    if isinstance(item, (list, np.ndarray, bool, np.bool)) or hasattr(item, "__array_ufunc__"):
-        if isinstance(item, np.integer):
-            return int(item)
-        if not isinstance(item, np.inexact):
-            raise UnsupportedError(
-                "Arrays, lists and bools as indices come in a later version.",
-                hint="use 'lb.where' to select by a condition.",
-            )
     try:
         return operator.index(item)
     except TypeError:
@@ -93,5 +268,9 @@ def _slice(entry: slice, extent: int) -> tuple[int, int, int]:
 
 def _checked(index: int, axis: int, extent: int) -> int:
     if not -extent <= index < extent:
-        raise IndexingError(f"index {index} is out of bounds for axis {axis} with size {extent}")
+        raise _out_of_bounds(index, axis, extent)
     return index + extent if index < 0 else index
+
+
+def _out_of_bounds(index: int, axis: int, extent: int) -> IndexingError:
+    return IndexingError(f"index {index} is out of bounds for axis {axis} with size {extent}")

@@ -176,8 +176,8 @@ class Methods(Attributes, Folds):
         return self._store(result, out, "round")
 
     def _rounded(self, decimals: int) -> Self:
-        is_integer = not dtypes.is_floating(self.dtype) and self.dtype.kind != "c"
-        if is_integer and decimals >= 0:
+        is_integer = not dtypes.is_inexact(self.dtype)
+        if decimals >= 0 and is_integer:
             return self.copy()
         if decimals == 0:
             return self._record(FUNCTIONS["rint"], self)

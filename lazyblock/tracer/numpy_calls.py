@@ -87,7 +87,9 @@ def _find(
     ours = getattr(home, _ALIASES.get(name, name), None)
     if ours is None or not callable(ours):
         return None, {}, False
-    return ours, inspect.signature(ours).parameters, False
+    parameters = inspect.signature(ours).parameters
+    theirs = _signature(function)
+    return ours, parameters, theirs is not None and list(parameters) == list(theirs.parameters)
 
 
 @functools.cache

@@ -138,14 +138,14 @@ _LIMITS = {
 
 def check_cast(source: DType, target: DType, name: str) -> None:
     """NumPy's rule for writing the result of a ufunc. Raises: UFuncTypeError in its words."""
-    if source is not target and not _can_cast_same_kind(source, target):
+    if source is not target and not can_cast_same_kind(source, target):
         raise UFuncTypeError(
             f"Cannot cast ufunc '{name}' output from {source!r} to {target!r} with casting rule "
             "'same_kind'"
         )
 
 
-def _can_cast_same_kind(source: DType, target: DType) -> bool:
+def can_cast_same_kind(source: DType, target: DType) -> bool:
     """NumPy's casting rule of in-place operators, with bfloat16 as a float."""
     if dtypes.bfloat16 in (source, target):
         return dtypes.is_floating(target)

@@ -305,7 +305,7 @@ def at(ufunc: np.ufunc, array: Any, indices: Any, *operands: Any) -> None:
         return
     values = array._values(f"{ufunc.__name__}.at").copy()
     ufunc.at(values, key, *given)
-    array._assign(values)
+    array[...] = values
 
 
 def _host_value(value: Any) -> Any:

@@ -17,6 +17,7 @@ from lazyblock.graph.index_map import IndexMap
 from lazyblock.graph.node import Node
 from lazyblock.graph.ops import Op
 from lazyblock.shapes import Shape, contiguous_strides, reshape_strides, size_of
+from lazyblock.tracer.regions import write_region
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,20 +68,24 @@ class View:
         flat = IndexMap((offset,), (new_strides,), len(shape))
         return View((size_of(self.base_shape),), flat, shape, self.part)
 
-    def write(self, base: Node, value: Node) -> Node | None:
-        """The base after writing `value`; None when the view shows only part of it."""
+    def write(self, base: Node, value: Node) -> Node:
+        """The base after writing `value`, which broadcasts to the view.
+
+        Raises: ValueRangeError for a view that shows an element more than once.
+        """
         if self.part is not None:
             return self._write_part(self.part, base, value)
         inverse = self._inverse()
         if inverse is None:
-            return None
-        return build.reshape(build.view(value, inverse, self.base_shape), base.shape)
+            written = write_region(build.reshape(base, self.base_shape), self, value)
+        else:
+            full = build.broadcast_to(value, self.shape)
+            written = build.view(full, inverse, self.base_shape)
+        return build.reshape(written, base.shape)
 
-    def _write_part(self, part: Op, base: Node, value: Node) -> Node | None:
+    def _write_part(self, part: Op, base: Node, value: Node) -> Node:
         parts = {op: build.elementwise(op, base) for op in (Op.REAL, Op.IMAG)}
         written = replace(self, part=None).write(parts[part], value)
-        if written is None:
-            return None
         return build.elementwise(Op.COMPLEX, *(parts | {part: written}).values())
 
     def _inverse(self) -> IndexMap | None:

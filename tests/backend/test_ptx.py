@@ -65,7 +65,7 @@ def test_four_divisions_take_one_test(tmp_path):
     ptx = compile_case(gelu_like())
     assert count(r"rcp\.approx", ptx) == 4
     assert count(r"div\.rn\.f32", ptx) == 4
-    assert count("setp", ptx) <= 5
+    assert count("setp", ptx) <= 9  # four of them for dividends that are zero
     assert assemble(ptx, "sm_90a", tmp_path).spill_bytes == 0
 
 

@@ -134,19 +134,21 @@ def test_long_rows_are_scanned_in_pieces(size, device, cut_into_pieces):
     assert_equal_values(y.numpy(), np.cumsum(x))
 
 
-@pytest.fixture(params=[0, 1, 5])
+@pytest.fixture(params=[False, True])
 def short_tiles(request, monkeypatch, cut_into_pieces):
-    """Tiles of 128 elements in groups of 3; totals are taken 0, 1 or 5 tiles ahead."""
-    make = schedule._schedule_cut_scan
+    """Tiles of 512 bytes in groups of 3; a program for every tile, or few."""
     monkeypatch.setattr(pipeline, "_plans", RecentlyUsed(64))
     monkeypatch.setattr(look_back, "GROUP", 3)
-    monkeypatch.setattr(schedule, "_CUT_SCAN_TILE", 128)
+    monkeypatch.setattr(schedule, "_CUT_SCAN_TILE", 512)
     monkeypatch.setattr(schedule, "_CUT_SCAN_WARPS", 1)
-    monkeypatch.setattr(
-        schedule,
-        "_schedule_cut_scan",
-        lambda *arguments: dataclasses.replace(make(*arguments), ahead=request.param),
-    )
+    make = schedule._schedule_cut_scan
+
+    def schedule_cut_scan(dimensions, accesses, target):
+        found = make(dimensions, accesses, target)
+        most = 1 if target.is_emulated else 3
+        return dataclasses.replace(found, num_programs=most) if request.param else found
+
+    monkeypatch.setattr(schedule, "_schedule_cut_scan", schedule_cut_scan)
 
 
 SCANS = {

@@ -22,6 +22,7 @@ ON_BOOLS = [Op.BITWISE_AND, Op.BITWISE_OR, Op.BITWISE_XOR, Op.ADD, Op.MULTIPLY]
 UNARY_FLOATS = [Op.NEGATIVE, Op.ABSOLUTE, Op.SQRT, Op.FLOOR, Op.CEIL, Op.TRUNC, Op.RINT, Op.SIGN]
 UNARY_INTEGERS = [Op.INVERT, Op.ABSOLUTE, Op.SIGN]
 TESTS = [Op.EQUAL, Op.NOT_EQUAL, Op.LESS, Op.LESS_EQUAL, Op.GREATER, Op.GREATER_EQUAL]
+KINDS = ["binary", "binary", "unary", "test", "where", "cast", "view", "reduce", "gather", "join"]
 SMOOTH = [Op.TANH, Op.SIN, Op.COS, Op.ERF, Op.ARCTAN, Op.ARCSINH]
 
 
@@ -69,9 +70,42 @@ class _Drawer:
             return build.permute(node, (1, 0))
         return build.view(node, index_map.slices(*self.pick(flips)), self.shape)
 
+    def gathered(self, node, positions):
+        """Rows, columns or single elements of a whole array, at computed positions."""
+        axes = self.pick([(0,), (1,), (0, 1)])
+        free = index_map.from_axes([None if axis in axes else axis for axis in (0, 1)], 2)
+        computed = {
+            axis: self.full(_position(positions, self.shape[axis], shift=axis)) for axis in axes
+        }
+        return build.gather(self.full(node), free, computed, self.shape)
+
+    def joined(self, x, y):
+        """The first rows or columns of one array, then the last ones of another."""
+        axis = self.pick([0, 1])
+        extent = self.shape[axis]
+        first = self.draw(st.integers(0, extent))
+        parts = (_slice(self.full(x), axis, 0, first), _slice(self.full(y), axis, first, extent))
+        return build.concatenate(parts, axis)
+
     def reduced(self, node, kinds):
         axes = self.pick([(0,), (1,), (0, 1)])
         return build.reduce_keepdims(self.pick(kinds), self.full(node), axes)
+
+
+def _position(node, extent, shift):
+    """An index below `extent` made of anything."""
+    if dtypes.is_floating(node.dtype):
+        node = build.elementwise(Op.LESS, node, build.constant(0.5, node.dtype))
+    node = build.elementwise(
+        Op.ADD, build.cast(node, dtypes.int64), build.constant(shift, dtypes.int64)
+    )
+    return build.elementwise(Op.REMAINDER, node, build.constant(extent, dtypes.int64))
+
+
+def _slice(node, axis, start, stop):
+    shape = tuple(stop - start if d == axis else n for d, n in enumerate(node.shape))
+    starts = [start if d == axis else 0 for d in range(node.ndim)]
+    return build.view(node, index_map.slices(starts, [1] * node.ndim), shape)
 
 
 @st.composite
@@ -86,9 +120,11 @@ def exact_graphs(draw, dtypes_allowed=dtypes.REAL):
 
 def _exact_step(drawer):
     x, y = drawer.pick(drawer.pool), drawer.pick(drawer.pool)
-    kind = drawer.pick(["binary", "binary", "unary", "test", "where", "cast", "view", "reduce"])
+    kind = drawer.pick(KINDS)
     if kind == "view":
         return drawer.view(x)
+    if kind == "gather":
+        return drawer.gathered(x, y)
     if kind == "cast":
         return _safe_cast(x, drawer.pick(dtypes.REAL))
     if kind == "unary":
@@ -97,6 +133,8 @@ def _exact_step(drawer):
         return _exact_reduction(drawer, x)
     common = dtypes.promote(x.dtype, y.dtype)
     x, y = build.cast(x, common), build.cast(y, common)
+    if kind == "join":
+        return drawer.joined(x, y)
     if kind == "where":
         condition = build.elementwise(drawer.pick(TESTS), x, y)
         return build.where(condition, x, y)

@@ -33,7 +33,7 @@ def random_graph(rng, num_ops=12):
 
 def _random_node(rng, nodes):
     node = nodes[rng.integers(len(nodes))]
-    match rng.integers(7):
+    match rng.integers(9):
         case 0:
             return build.elementwise(UNARY[rng.integers(len(UNARY))], node)
         case 1:
@@ -50,6 +50,12 @@ def _random_node(rng, nodes):
         case 5 if node.ndim:
             kind = (ReduceKind.SUM, ReduceKind.MAX)[rng.integers(2)]
             return build.scan(kind, node, int(rng.integers(node.ndim)), bool(rng.integers(2)))
+        case 6 if node.size and node.ndim:
+            places = build.constant(rng.integers(node.shape[0]), dtypes.int64)
+            free = index_map.from_axes([None, *range(1, node.ndim)], node.ndim)
+            return build.gather(node, free, {0: places}, node.shape)
+        case 7 if node.ndim:
+            return build.concatenate([node, node], int(rng.integers(node.ndim)))
     same = [other for other in nodes if other.shape in (node.shape, ())]
     other = same[rng.integers(len(same))]
     return build.elementwise(BINARY[rng.integers(len(BINARY))], node, other)

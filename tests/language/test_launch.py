@@ -10,6 +10,7 @@ import pytest
 import lazyblock as lb
 import lazyblock.language as tl
 from lazyblock import errors, events
+from lazyblock.backend.compile import compile_program
 from lazyblock.backend.llvm.nvptx import emit_nvptx
 from lazyblock.language.frontend import build_program
 from lazyblock.language.specs import Constant, Pointer, Scalar
@@ -475,6 +476,15 @@ def test_registers_are_limited_where_a_launch_asks_for_it():
     assert '"nvvm.maxnreg"="40"' in emit_nvptx(program, cuda_target("sm_90a")).llvm
     assert "maxnreg=40" in unparse(program, (1, 1, 1))
     assert "maxnreg" not in unparse(build_program(double, arguments), (1, 1, 1))
+
+
+def test_launches_can_ask_that_all_instances_run_at_once():
+    arguments = {"x_ptr": Pointer(tl.float32), "n": Scalar(tl.int32), "BLOCK": Constant(8)}
+    arguments = dict(zip(double._names, arguments.values(), strict=True))
+    program = build_program(double, arguments, launch_cooperative_grid=True)
+    assert compile_program(program, cuda_target("sm_90a"), "key", "").is_cooperative
+    assert "launch_cooperative_grid=True" in unparse(program, (1, 1, 1))
+    assert "cooperative" not in unparse(build_program(double, arguments), (1, 1, 1))
 
 
 def test_defaults_and_run():

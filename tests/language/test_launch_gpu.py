@@ -81,3 +81,26 @@ def test_torch_tensors():
     expected = x * 2
     double[(1,)](x, 1000, BLOCK=1024)
     assert torch.equal(x, expected)
+
+
+@lb.jit
+def meet(x_ptr, count_ptr, BLOCK: tl.constexpr):
+    """Every instance waits for all others."""
+    tl.atomic_add(count_ptr, 1)
+    while tl.load(count_ptr, volatile=True) < tl.num_programs(0):
+        pass
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(x_ptr + i, tl.load(x_ptr + i) + 1)
+
+
+def test_instances_that_wait_for_each_other_run_at_once():
+    x, count = lb.zeros(64 * 32, device="cuda"), lb.zeros(1, dtype="int32", device="cuda")
+    meet[(64,)](x, count, BLOCK=32, launch_cooperative_grid=True)
+    np.testing.assert_array_equal(x.numpy(), 1)
+
+
+def test_more_instances_than_run_at_once_are_refused():
+    x, count = lb.zeros(32, device="cuda"), lb.zeros(1, dtype="int32", device="cuda")
+    with pytest.raises(lb.errors.LazyBlockError, match="meet"):
+        meet[(1_000_000,)](x, count, BLOCK=32, launch_cooperative_grid=True)
+    np.testing.assert_array_equal(x.numpy(), 0)

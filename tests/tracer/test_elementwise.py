@@ -118,7 +118,8 @@ def test_python_scalars_are_weak(name):
         if name == "maximum" and dtype.kind == "f":
             values = values[2:]  # which zero is the larger is open
         if name == "power" and dtype.kind == "c":
-            values = values[12:]  # NumPy's operator keeps the signs of zeros, its function does not
+            is_plain = np.isfinite(values) & (values.real != 0) & (values.imag != 0)
+            values = values[is_plain]  # elsewhere NumPy's operator and function differ
         if name == "left_shift" and dtype.kind in "iu":
             values = values[:3]
         assert_like_numpy(name, values, scalar)

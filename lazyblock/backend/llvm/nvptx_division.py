@@ -3,14 +3,13 @@
 PTX's own division tests its operands and branches, element by element, which also keeps the others
 from overlapping. Here a thread asks once whether all its operands are ordinary numbers, of
 magnitudes for which the plain steps round correctly, and divides all of them in one stretch; only
-if some is not (zeros among dividends included) it uses PTX's division for all. Equal divisors share
-their reciprocal.
+if some is not it uses PTX's division for all. Dividends that are zero, of which real data has many,
+are ordinary. Equal divisors share their reciprocal.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 
 from lazyblock.backend.llvm.emit import Emitter
 from lazyblock.backend.llvm.rules import divide_normal
@@ -36,14 +35,23 @@ def _divide_together(site: Site, pairs: Sequence[tuple[str, str]]) -> list[str]:
     emitter = site.emitter
     dividends, divisors = zip(*pairs, strict=True)
     plain, careful, after = (emitter.fresh_label(hint) for hint in ("plain", "careful", "after"))
-    conditions = [*_are_ordinary(site, dividends), *_are_ordinary(site, divisors)]
-    masks = site.of(int1)
+    masks, zero = site.of(int1), site.constant(0.0)
+    are_zero = {x: site.do("fcmp oeq", x, zero) for x in dict.fromkeys(dividends)}
+    magnitudes = _magnitudes(site, divisors)
+    conditions = _are_ordinary(site, magnitudes.values())
+    magnitudes = _magnitudes(site, dividends)
+    one = site.constant(1.0)
+    conditions += _are_ordinary(
+        site, [site.select(are_zero[x], one, size) for x, size in magnitudes.items()]
+    )
     condition = conditions[0]
     for other in conditions[1:]:
         condition = masks.do("and", condition, other)
     emitter.branch_if(condition, plain, careful)
     emitter.begin(plain)
-    fast = [divide_normal(site, x, y) for x, y in pairs]
+    fast = [
+        site.select(are_zero[x], site.do("fmul", x, y), divide_normal(site, x, y)) for x, y in pairs
+    ]
     emitter.branch(after)
     emitter.begin(careful)
     slow = [site.do("fdiv", x, y) for x, y in pairs]
@@ -55,11 +63,15 @@ def _divide_together(site: Site, pairs: Sequence[tuple[str, str]]) -> list[str]:
     ]
 
 
-def _are_ordinary(site: Site, values: Iterable[str]) -> list[str]:
-    """Conditions under which all magnitudes lie between _SMALLEST and _LARGEST, and none is NaN."""
-    magnitudes = [site.call("fabs", value) for value in dict.fromkeys(values)]
-    least = total = magnitudes[0]
-    for _, magnitude in pairwise(magnitudes):
+def _magnitudes(site: Site, values: Iterable[str]) -> dict[str, str]:
+    return {value: site.call("fabs", value) for value in dict.fromkeys(values)}
+
+
+def _are_ordinary(site: Site, magnitudes: Iterable[str]) -> list[str]:
+    """Conditions under which all lie between _SMALLEST and _LARGEST, and none is NaN."""
+    least, *others = magnitudes
+    total = least
+    for magnitude in others:
         least = site.call("minnum", least, magnitude)
         total = site.do("fadd", total, magnitude)
     return [

@@ -284,7 +284,13 @@ class CpuDevice(Device):
         return np.asarray(window).view(dtype)
 
     def load(
-        self, image: bytes, name: str, num_threads: int, shared_bytes: int, num_ctas: int = 1
+        self,
+        image: bytes,
+        name: str,
+        num_threads: int,
+        shared_bytes: int,
+        num_ctas: int = 1,
+        is_cooperative: bool = False,
     ) -> LoadedKernel:
         if is_image(image):
             return CheckedKernel(name, image)

@@ -34,7 +34,7 @@ from lazyblock.backend.runtime.cuda_driver import (
 )
 from lazyblock.backend.runtime.cuda_launch import (
     Launcher,
-    find_driver_function,
+    find_driver_functions,
     make_launcher,
     pack_configuration,
 )
@@ -156,10 +156,12 @@ class CudaKernel(LoadedKernel):
         shared_bytes: int,
         log: str,
         num_ctas: int = 1,
+        is_cooperative: bool = False,
         reports: Reports | None = None,
     ) -> None:
         self.name = name
         self.num_ctas = num_ctas
+        self.is_cooperative = is_cooperative
         self.reports = reports
         self.function = function
         self.num_threads = num_threads
@@ -216,7 +218,7 @@ class CudaDevice(Device):
         self._driver_pool: Any = None
         self._pool: Pool[int] = Pool(_MOST_HELD_BYTES)
         self._stream: Any = None
-        self._launcher: Launcher
+        self._launchers: tuple[Launcher, Launcher]  # the second for cooperative kernels
         self._lost: DeviceError | None = None
         self._last_kernel = ""
 
@@ -265,7 +267,8 @@ class CudaDevice(Device):
         everything = driver.cuuint64_t(2**64 - 1)
         check(driver.cuMemPoolSetAttribute(pool, threshold, everything), "keep its memory")
         self._driver_pool = pool
-        self._launcher = make_launcher(find_driver_function())
+        usual, cooperative = map(make_launcher, find_driver_functions())
+        self._launchers = usual, cooperative
         self._context = context
 
     def _check(self, answer: Sequence[Any], action: str) -> Any:
@@ -379,7 +382,13 @@ class CudaDevice(Device):
     # --- kernels ---------------------------------------------------------------------------------
 
     def load(
-        self, image: bytes, name: str, num_threads: int, shared_bytes: int, num_ctas: int = 1
+        self,
+        image: bytes,
+        name: str,
+        num_threads: int,
+        shared_bytes: int,
+        num_ctas: int = 1,
+        is_cooperative: bool = False,
     ) -> CudaKernel:
         """Load PTX or a cubin and find the kernel `name`.
 
@@ -400,14 +409,16 @@ class CudaDevice(Device):
             reserved = driver.cuFuncSetAttribute(function, key, shared_bytes)
             self._check(reserved, f"reserve shared memory for '{name}'")
         told = find_reports(image, module, self._stream, self._check, self.synchronize)
-        return CudaKernel(name, function, num_threads, shared_bytes, log, num_ctas, told)
+        frame = num_threads, shared_bytes, log, num_ctas, is_cooperative
+        return CudaKernel(name, function, *frame, told)
 
     def bind(self, kernel: LoadedKernel, grid: Grid, work: int) -> Launch:
         assert isinstance(kernel, CudaKernel)
         self._activate()
         if 0 in grid:
             return lambda slots: None
-        name, num_threads, launcher = kernel.name, kernel.num_threads, self._launcher
+        name, num_threads = kernel.name, kernel.num_threads
+        launcher = self._launchers[kernel.is_cooperative]
         num_blocks = (grid[0] * kernel.num_ctas, *grid[1:])
         configuration = pack_configuration(
             int(kernel.function), int(self._stream), num_blocks, num_threads, kernel.shared_bytes

@@ -79,7 +79,10 @@ _kept: list[Any] = []  # what builtins point at
 
 @cache
 def make_launcher(driver_function: int) -> Launcher:
-    """A builtin around cuLaunchKernel, which lies at this address."""
+    """A builtin around cuLaunchKernel, or one that takes the same, which lies at this address.
+
+    cuLaunchCooperativeKernel does; it has no last parameter, which is not missed.
+    """
     text = _MODULE.format(
         as_string=_address(ctypes.pythonapi.PyBytes_AsString),
         size=_address(ctypes.pythonapi.PyBytes_Size),
@@ -96,9 +99,10 @@ def make_launcher(driver_function: int) -> Launcher:
     return launcher
 
 
-def find_driver_function() -> int:
-    """Where cuLaunchKernel lies."""
-    return _address(ctypes.CDLL("libcuda.so.1").cuLaunchKernel)
+def find_driver_functions() -> tuple[int, int]:
+    """Where cuLaunchKernel and cuLaunchCooperativeKernel lie."""
+    library = ctypes.CDLL("libcuda.so.1")
+    return _address(library.cuLaunchKernel), _address(library.cuLaunchCooperativeKernel)
 
 
 def pack_configuration(

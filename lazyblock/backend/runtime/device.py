@@ -101,11 +101,18 @@ class Device(ABC):
 
     @abstractmethod
     def load(
-        self, image: bytes, name: str, num_threads: int, shared_bytes: int, num_ctas: int = 1
+        self,
+        image: bytes,
+        name: str,
+        num_threads: int,
+        shared_bytes: int,
+        num_ctas: int = 1,
+        is_cooperative: bool = False,
     ) -> LoadedKernel:
         """Make the kernel `name` of a compiled image (host object; PTX or cubin) callable.
 
-        num_ctas: of the cluster that runs one program instance.
+        num_ctas: of the cluster that runs one program instance. is_cooperative: instances wait
+        for later ones; launches fail if they cannot all run at once.
         """
 
     @abstractmethod

@@ -399,7 +399,13 @@ class EmulatedDevice(Device):
         return np.ndarray(tuple(shape), dtype, buffer.memory, offset * size, steps).copy()
 
     def load(
-        self, image: bytes, name: str, num_threads: int, shared_bytes: int, num_ctas: int = 1
+        self,
+        image: bytes,
+        name: str,
+        num_threads: int,
+        shared_bytes: int,
+        num_ctas: int = 1,
+        is_cooperative: bool = False,
     ) -> LoadedKernel:
         try:
             return EmulatedKernel(image, name, num_threads, shared_bytes, num_ctas)

@@ -56,6 +56,11 @@ class _Split:
     def as_one(self) -> Node:
         return _join(self.pair) if self.joined is None else self.joined
 
+    @property
+    def as_output(self) -> Node:
+        """As one array, in which both parts of every element stay side by side in memory."""
+        return build.copy(self.as_one) if self.joined is None else self.joined
+
 
 _Value = Node | _Split
 
@@ -74,7 +79,7 @@ def split_complex(outputs: Sequence[Node]) -> list[Node]:
         else:
             new[node] = with_inputs(node, operands)  # type: ignore[arg-type]
     found = [new[node] for node in outputs]
-    return [value.as_one if isinstance(value, _Split) else value for value in found]
+    return [value.as_output if isinstance(value, _Split) else value for value in found]
 
 
 def split_input(node: Node) -> Node:
@@ -301,6 +306,7 @@ _RULES: dict[Op, Callable[..., _Value]] = {
     Op.VIEW: _view,
     Op.RESHAPE: _reshape,
     Op.REDUCE: _reduce,
+    Op.GATHER: _each_part,
     Op.SCAN: _each_part,
     Op.HOST: _call,
 }

@@ -43,6 +43,7 @@ def build_program(
     num_stages: int = 3,
     num_ctas: int = 1,
     maxnreg: int = 0,
+    launch_cooperative_grid: bool = False,
     debug: bool = False,
     strict: bool = False,
 ) -> Program:
@@ -50,11 +51,13 @@ def build_program(
 
     Parameters: arguments, one spec per parameter (defaults count as constants); debug, keep
     device asserts and check integers for overflow; maxnreg, registers that a thread may have (0:
-    any number). The program's parameters are the leaves of the specs in order.
+    any number); launch_cooperative_grid, all instances run at once. The program's parameters are
+    the leaves of the specs in order.
     Raises: CompilationError with the place in the source.
     """
     builder = Builder(function.name, num_warps, num_stages, num_ctas)
     builder.program.max_registers = maxnreg
+    builder.program.is_cooperative = launch_cooperative_grid
     frame = Frame(function, Scope(), RULES)
     try:
         with (

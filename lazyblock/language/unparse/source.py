@@ -43,4 +43,5 @@ def unparse(program: Program, launch: Sequence[int] | None = None) -> str:
 def launch_hints(program: Program) -> dict[str, int]:
     """The options of a launch that make the same program."""
     hints = {hint: getattr(program, hint) for hint in ("num_warps", "num_ctas", "num_stages")}
-    return hints | ({"maxnreg": program.max_registers} if program.max_registers else {})
+    hints |= {"maxnreg": program.max_registers} if program.max_registers else {}
+    return hints | ({"launch_cooperative_grid": True} if program.is_cooperative else {})

@@ -16,12 +16,16 @@ from lazyblock.tiler.types import from_numpy
 def count_bytes(group: FusionGroup, accesses: Iterable[Access]) -> int:
     """Bytes moved: every array element the space touches once, outputs included."""
     arrays = {a.base: a for a in accesses if a.base.op is not Op.IOTA}
-    touched = sum(
-        size_of([n for n, s in zip(group.space.shape, a.strides, strict=True) if s])
-        * a.base.dtype.itemsize
-        for a in arrays.values()
-    )
+    touched = sum(_touched(a, group) * a.base.dtype.itemsize for a in arrays.values())
     return touched + sum(node.nbytes for node in group.stored)
+
+
+def _touched(access: Access, group: FusionGroup) -> int:
+    """Elements that an access reaches."""
+    shape = group.space.shape
+    if access.gathered:
+        return min(size_of(shape), access.base.size)
+    return size_of([n for n, s in zip(shape, access.strides, strict=True) if s])
 
 
 def count_flops(group: FusionGroup, read: Collection[Node]) -> int:

@@ -23,8 +23,8 @@ from lazyblock.tiler.builder import Builder
 from lazyblock.tiler.ir import Value
 from lazyblock.tiler.lower.figures import count_bytes, count_flops, name_kernel
 from lazyblock.tiler.lower.group_scans import is_cut_scan, is_scan
+from lazyblock.tiler.lower.group_turns import GroupTurns
 from lazyblock.tiler.lower.group_values import Memo, Read
-from lazyblock.tiler.lower.group_walks import GroupWalks
 from lazyblock.tiler.lower.online import find_online_sums
 from lazyblock.tiler.lower.scan import is_reverse
 from lazyblock.tiler.lower.walk import merge_axes, share_origins
@@ -49,7 +49,7 @@ def lower_group(
     return _GroupLowering(group, stored, target, schedule).lower()
 
 
-class _GroupLowering(GroupWalks):
+class _GroupLowering(GroupTurns):
     def __init__(
         self,
         group: FusionGroup,
@@ -93,13 +93,14 @@ class _GroupLowering(GroupWalks):
         builder.program.max_registers = self.schedule.max_registers
         builder.program.noalias = builder.program.writes_once = True
         super().__init__(builder, self.dimensions, self.schedule, int32 if is_small else int64)
-        self.is_active: Value | None = None  # whether the program has a tile to store
         self.is_reverse = self.cut is not None and is_reverse(self.cut)
         self.memo: Memo = {}
         self.pieces: list[dict[Read, Value]] = [{} for _ in range(self.schedule.pieces)]
 
     def lower(self) -> LoweredKernel:
-        grid = self._place_grid() if not self.schedule.ahead else self._scan_ahead()
+        if self.schedule.num_programs:
+            return self._finish(self._scan_by_turns())
+        grid = self._place_grid()
         if self.space.reduced and not self._is_one_tile():
             self._walk_rows()
         else:
@@ -108,6 +109,9 @@ class _GroupLowering(GroupWalks):
                     self._place_piece(position, 0)
             self._compute(self.group.roots)
             self._store(self.group.stored)
+        return self._finish(grid)
+
+    def _finish(self, grid: int) -> LoweredKernel:
         return LoweredKernel(
             self.b.finish(),
             tuple(self.arguments),

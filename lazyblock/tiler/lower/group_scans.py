@@ -12,11 +12,9 @@ from lazyblock.shapes import cdiv
 from lazyblock.tiler.ir import Value
 from lazyblock.tiler.lower.group_values import GroupValues
 from lazyblock.tiler.lower.look_back import LookBack, workspace_bytes
-from lazyblock.tiler.lower.reduction import combine_kind
 from lazyblock.tiler.lower.scan import (
     continue_scan,
     end_of_scan,
-    last_of_scan,
     scan_tile,
     start_of_scan,
 )
@@ -28,6 +26,7 @@ class GroupScans(GroupValues):
 
     cut: Node | None
     look_back: LookBack
+    scanned: Value | None = None  # of the tile at hand, where it is known before
 
     def _scanned_axis(self) -> int | None:
         """The axis of the block that scans run along; None if the grid or a loop walks it."""
@@ -86,40 +85,12 @@ class GroupScans(GroupValues):
 
     # --- rows that are cut among programs ---
 
-    def _scan_ahead(self) -> int:
-        """Programs take the total of one tile and scan another, the total of which is long known.
+    def _here(self) -> LookBack:
+        return self.look_back.at(*self._place_in_row(self.tile_numbers))
 
-        So none waits; the tile is read again, from a cache. The first programs have no tile to scan
-        and the last ones none to take the total of: they do one again. Gives the grid's extent.
-        """
-        assert self.cut is not None
-        b, count, ahead = self.b, self._count_tiles(), self.schedule.ahead
-        pid = b.cast(b.program_id(0), self.index_type)
-        distance = self._size("ahead", "ahead", ahead)
-        self._place_tiles(b.binary("min", pid, b.sub(self._size("tiles", "tiles", count), 1)))
-        operand, place = self._masked_operand(self.cut), dict(self.tile_numbers)
-        self.memo = {}
-        self._place_tiles(b.binary("max", b.sub(pid, distance), 0))
-        self._value(*self._operand_read(self.cut))  # loads come before anything waits
-        self.is_active = b.compare("ge", pid, distance)
-        self.look_back = self._make_look_back(self.cut)
-        total = self._reduce_in_order(operand)
-        self.look_back.at(*self._place_in_row(place)).publish(total)
-        return count + ahead
-
-    def _reduce_in_order(self, value: Value) -> Value:
-        assert isinstance(self.cut, Node)
-        assert isinstance(self.cut.attrs, ScanAttrs)
-        return self.b.reduce_with(combine_kind(self.cut.attrs.kind, value), value, 0)
-
-    def _before_tile(self, root: Node, scanned: Value) -> Value:
+    def _before_tile(self, scanned: Value) -> Value:
         """What comes before a tile of a row that is cut among programs."""
-        if not self.schedule.ahead:
-            self.look_back = self._make_look_back(root)
-        look_back = self.look_back.at(*self._place_in_row(self.tile_numbers))
-        if not self.schedule.ahead:
-            look_back.publish(last_of_scan(self.b, root, scanned))
-        return look_back.before(scanned.type.scalar)
+        return self._here().before(scanned.type.scalar)
 
     def _make_look_back(self, root: Node) -> LookBack:
         assert isinstance(root.attrs, ScanAttrs)

@@ -5,24 +5,25 @@ Values are pulled: a node is computed at an index map when a root needs it, once
 
 from __future__ import annotations
 
-from collections.abc import Iterable, MutableMapping
+from collections.abc import Iterable, MutableMapping, Sequence
+from dataclasses import replace
 
 from lazyblock.fusion.plan import FusionGroup, IterationSpace
-from lazyblock.fusion.reads import is_per_row, operand_maps, walk_reads
-from lazyblock.fusion.storage import find_storage
+from lazyblock.fusion.reads import is_per_row, operand_maps, walk_gathers, walk_reads
+from lazyblock.fusion.storage import Strided, find_storage
 from lazyblock.graph import index_map
-from lazyblock.graph.attrs import ReduceAttrs
+from lazyblock.graph.attrs import GatherAttrs, ReduceAttrs
 from lazyblock.graph.index_map import IndexMap
 from lazyblock.graph.node import Node
 from lazyblock.graph.ops import CATEGORY, Category, Op
-from lazyblock.shapes import contiguous_strides
+from lazyblock.shapes import Shape, Strides, contiguous_strides
 from lazyblock.tiler.ir import Value
 from lazyblock.tiler.lower.elementwise import lower_elementwise
 from lazyblock.tiler.lower.reduction import fill_identity
 from lazyblock.tiler.lower.scan import fill_before
 from lazyblock.tiler.lower.tile import Tile
 from lazyblock.tiler.lower.walk import Access
-from lazyblock.tiler.types import from_numpy
+from lazyblock.tiler.types import from_numpy, int64
 
 Read = tuple[Node, IndexMap]
 Memo = MutableMapping[Read, Value]
@@ -37,7 +38,6 @@ class GroupValues(Tile):
     stored: frozenset[Node]
     accesses: dict[Read, Access]
     memo: Memo
-    is_active: Value | None = None  # whether the program has a tile to store; None if all have
 
     def _is_boundary(self, node: Node) -> bool:
         return node in self.own or node in self.stored or node.op is Op.RESHAPE
@@ -45,29 +45,43 @@ class GroupValues(Tile):
     def _find_accesses(self) -> dict[Read, Access]:
         accesses: dict[Read, Access] = {}
         for root in self.group.roots:
-            map = self.group.maps[root]
-            reads: Iterable[Read] = [(root, map)]
+            place = self.group.maps[root]
+            reads: Iterable[Read] = [(root, place)]
             if root.op is not Op.IOTA:
-                reads = walk_reads(root, map, self.space, self._is_boundary)
+                reads = walk_reads(root, place, self.space, self._is_boundary)
             for node, at in reads:
                 if node.op is Op.IOTA or (node not in self.own and node.op is not Op.CONSTANT):
                     accesses[node, at] = self._access(node, at)
+            for node, at in walk_gathers(root, place, self.space, self._is_boundary):
+                accesses[node, at] = self._gather_access(node, at)
         return accesses
+
+    def _gather_access(self, node: Node, at: IndexMap) -> Access:
+        """What is the same of all positions computed."""
+        assert isinstance(node.attrs, GatherAttrs)
+        operand, axes = node.inputs[0], node.attrs.axes
+        storage = find_storage(operand, self.stored)
+        assert storage is not None, f"{operand!r} is not in memory"
+        gathered = tuple((storage.strides[axis], operand.shape[axis]) for axis in axes)
+        fixed = tuple(0 if a in axes else s for a, s in enumerate(storage.strides))
+        access = self._strided(node.attrs.map.compose(at), operand.shape, storage, fixed)
+        return replace(access, gathered=gathered)
 
     def _access(self, node: Node, at: IndexMap) -> Access:
         if node.op is Op.IOTA:
-            base, offset = node, 0
-            strides: tuple[int, ...] = (1,)
-        else:
-            storage = find_storage(node, self.stored)
-            assert storage is not None, f"{node!r} is not in memory"
-            base, offset, strides = storage.base, storage.offset, storage.strides
+            return Access(node, *at.strides((1,)))
+        storage = find_storage(node, self.stored)
+        assert storage is not None, f"{node!r} is not in memory"
+        return self._strided(at, node.shape, storage, storage.strides)
+
+    def _strided(self, at: IndexMap, shape: Shape, storage: Strided, strides: Strides) -> Access:
+        """Elements of `shape` at a map, which may lead outside."""
         start, steps = at.strides(strides)
-        if node.op is Op.IOTA or not at.leaves(self.space.shape, node.shape):
-            return Access(base, offset + start, steps)
-        ends = [s * (n - 1) for s, n in zip(strides, node.shape, strict=True)]
+        if not at.leaves(self.space.shape, shape):
+            return Access(storage.base, storage.offset + start, steps)
+        ends = [s * (n - 1) for s, n in zip(strides, shape, strict=True)]
         inside = sum(e for e in ends if e < 0), sum(e for e in ends if e > 0)
-        return Access(base, offset, steps, start=start, inside=inside)
+        return Access(storage.base, storage.offset, steps, start=start, inside=inside)
 
     def _output_access(self, node: Node) -> Access:
         # the map goes from space to node, so an output is strided by the node's own layout
@@ -84,6 +98,35 @@ class GroupValues(Tile):
         pointer, mask = self._address(access, False)
         return self.b.load(pointer, mask)
 
+    def _load_gathered(self, access: Access, positions: Sequence[Value]) -> Value:
+        """Elements at computed positions; 0 where one is outside its axis."""
+        b = self.b
+        pointer, mask = self._address(access, False)
+        name = pointer.hint.removesuffix("_ptr")
+        for number, (position, (stride, extent)) in enumerate(
+            zip(positions, access.gathered, strict=True)
+        ):
+            key = access.base, access.gathered, number
+            size = b.cast(self._size(("axis", key), f"{name}_axis{number}", extent), int64)
+            limit = b.splat(size, position.shape)
+            is_inside = b.and_(b.compare("ge", position, 0), b.compare("lt", position, limit))
+            mask = self._and(mask, self._and(is_inside, self._tile_mask(position.shape)))
+            step = b.cast(position, self.index_type)
+            if stride != 1:
+                size = self._size(("gathered", key), f"{name}_step{number}", stride)
+                step = b.mul(step, b.splat(size, step.shape))
+            pointer = self._both(b.add_pointer, pointer, step)
+        assert mask is not None
+        return b.load(pointer, b.broadcast_to(mask, pointer.shape))
+
+    def _tile_mask(self, shape: tuple[int, ...]) -> Value | None:
+        """Where a block of values of a tile is inside the space."""
+        mask: Value | None = None
+        for axis, position in enumerate(self.schedule.order):
+            if shape and shape[axis] > 1:
+                mask = self._and(mask, self.positions[position].mask)
+        return mask
+
     def _iota(self, node: Node, access: Access) -> Value:
         scalar, blocks, _ = self._offsets(access, "iota")
         value = self._sum(blocks if scalar is None else [scalar, *blocks])
@@ -92,12 +135,9 @@ class GroupValues(Tile):
         return self.b.cast(value, from_numpy(node.dtype))
 
     def _store(self, nodes: Iterable[Node]) -> None:
-        b = self.b
         for node in nodes:
             access = self._output_access(node)
             pointer, mask = self._address(access, True)
-            if self.is_active is not None:
-                mask = self._and(mask, b.broadcast_to(self.is_active, pointer.shape))
             value = self.memo[node, self.group.maps[node]]
             if len(pointer.shape) < len(
                 value.shape
@@ -126,14 +166,19 @@ class GroupValues(Tile):
     def _needs(self, read: Read) -> list[Read]:
         """The reads whose values computing `read` takes."""
         node, at = read
-        if read in self.accesses or node.op is Op.CONSTANT:
+        is_loaded = read in self.accesses and not self.accesses[read].gathered
+        if is_loaded or node.op is Op.CONSTANT:
             return []
         return list(operand_maps(node, at, self.space.shape))
 
     def _emit(self, read: Read) -> Value:
         node, _ = read
         if read in self.accesses:
-            return self._load(read)
+            if not self.accesses[read].gathered:
+                return self._load(read)
+            self.b.line = node.line
+            positions = [self.memo[operand] for operand in self._needs(read)]
+            return self._load_gathered(self.accesses[read], positions)
         if node.op is Op.CONSTANT:
             return self._constant(node)
         operands = [self.memo[operand] for operand in self._needs(read)]

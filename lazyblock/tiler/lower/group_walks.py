@@ -49,9 +49,10 @@ class GroupWalks(GroupScans):
                 total = self._reduce_tile(root, self._masked_operand(root))
                 self.memo[root, at] = start_from_zero(self.b, root.attrs.kind, total)
             elif isinstance(root.attrs, ScanAttrs):
-                value, start = self._scan_tile(root), self._start_of_rows(root)
+                known = self.scanned if root is self.cut else None
+                value, start = known or self._scan_tile(root), self._start_of_rows(root)
                 if root is self.cut:
-                    start = self._before_tile(root, value)
+                    start = self._before_tile(value)
                 if start is not None:
                     value = continue_scan(self.b, root, *self._align([start, value]))
                 self.memo[root, at] = value

@@ -25,7 +25,8 @@ class Access:
 
     Element offset + sum(strides[axis] * (index[axis] + shift[axis])); no shift means 0 everywhere.
     inside: where the space leads outside the operand, the lowest and the highest element, counted
-    like the sum, that may be touched; and what the sum starts from.
+    like the sum, that may be touched; and what the sum starts from. gathered: strides and extents
+    of the axes along which positions are computed.
     """
 
     base: Node
@@ -34,12 +35,14 @@ class Access:
     shift: tuple[int, ...] = ()
     start: int = 0
     inside: tuple[int, int] | None = None
+    gathered: tuple[tuple[int, int], ...] = ()
 
     def reach(self, extents: Sequence[int]) -> int:
         """Largest distance from element `offset`, in elements."""
         shift = self.shift or (0,) * len(self.strides)
         steps = zip(self.strides, shift, extents, strict=True)
-        return sum(abs(s) * (k + max(n - 1, 0)) for s, k, n in steps)
+        ahead = sum(abs(stride) * max(extent - 1, 0) for stride, extent in self.gathered)
+        return ahead + sum(abs(s) * (k + max(n - 1, 0)) for s, k, n in steps)
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,8 @@ def share_origins(
     """
     taps: dict[tuple[Node, tuple[int, ...]], dict[Access, None]] = {}
     for access in accesses.values():
-        if access.base.op is not Op.IOTA and access.inside is None:
+        is_plain = access.inside is None and not access.gathered
+        if access.base.op is not Op.IOTA and is_plain:
             taps.setdefault((access.base, access.strides), {})[access] = None
     moved: dict[Access, Access] = {}
     for together in taps.values():

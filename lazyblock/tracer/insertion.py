@@ -1,0 +1,169 @@
+"""Making arrays longer, shorter and of blocks. Signatures are NumPy's.
+
+Places are settings that decide the result's shape: lazy ones evaluate. Elements are recorded.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from lazyblock import dtypes
+from lazyblock.errors import DTypeError, ShapeError
+from lazyblock.graph import build
+from lazyblock.shapes import as_shape, cdiv, normalize_axis, size_of
+from lazyblock.tracer.arguments import as_arrays
+from lazyblock.tracer.array import Array
+from lazyblock.tracer.creation import full, to_array
+from lazyblock.tracer.host_functions import to_host
+from lazyblock.tracer.joining import concat
+from lazyblock.tracer.manipulation import broadcast_to, moveaxis
+from lazyblock.tracer.taking import take
+
+__all__ = [
+    "append",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "block",
+    "delete",
+    "insert",
+    "resize",
+    "rollaxis",
+]
+
+
+def append(arr: Any, values: Any, axis: int | None = None) -> Array:
+    """Values put behind an array along an axis (None: all elements in C order)."""
+    x, y = as_arrays(arr, values)
+    if axis is None:
+        return concat([x.ravel(), y.ravel()], axis=0)
+    return concat([x, y], axis=axis)
+
+
+def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
+    """Values put before the slices of numbers `obj` along an axis."""
+    x, given = as_arrays(arr, values)
+    if axis is None:
+        x, axis = x.ravel(), 0
+    place = normalize_axis(axis, x.ndim, "insert")
+    added = given.astype(x.dtype)
+    where = _as_index(to_host(obj, "np.insert"))
+    extent = x.shape[place]
+    if np.ndim(where) == 0 and not isinstance(where, slice):
+        added = added.reshape((1,) * (x.ndim - added.ndim) + added.shape)
+        added = moveaxis(added, 0, place)
+        count = added.shape[place]
+        order = np.insert(np.arange(extent), operator.index(where), extent + np.arange(count))
+    else:
+        count = np.arange(extent)[where].size if isinstance(where, slice) else np.size(where)
+        if count == 1 and added.ndim and added.shape[-1 if added.ndim == 1 else place] > 1:
+            return insert(x, int(np.ravel(where)[0]), values, place)
+        order = np.insert(np.arange(extent), where, extent + np.arange(count))
+    shape = (*x.shape[:place], count, *x.shape[place + 1 :])
+    return take(concat([x, broadcast_to(added, shape)], axis=place), order, axis=place)
+
+
+def delete(arr: Any, obj: Any, axis: int | None = None) -> Array:
+    """An array without the slices of numbers `obj` along an axis."""
+    x = to_array(arr)
+    if axis is None:
+        x, axis = x.ravel(), 0
+    place = normalize_axis(axis, x.ndim, "delete")
+    where = _as_index(to_host(obj, "np.delete"))
+    return take(x, np.delete(np.arange(x.shape[place]), where), axis=place)
+
+
+def _as_index(obj: Any) -> Any:
+    return obj if isinstance(obj, (slice, int)) else np.asarray(obj)
+
+
+def resize(a: Any, new_shape: Any) -> Array:
+    """The elements in C order under another shape, repeated to fill it."""
+    x = to_array(a).ravel()
+    shape = as_shape(new_shape, "resize")
+    size = size_of(shape)
+    if not x.size:
+        return full(shape, 0, dtype=x.dtype, device=x.device)
+    repeated = broadcast_to(x, (cdiv(size, x.size), x.size)).reshape((-1,))
+    return repeated[:size].reshape(shape).copy()
+
+
+def rollaxis(a: Any, axis: int, start: int = 0) -> Array:
+    """An axis moved to stand before the one of number `start`."""
+    x = to_array(a)
+    source = normalize_axis(axis, x.ndim, "rollaxis")
+    target = start + x.ndim if start < 0 else start
+    if not 0 <= target < x.ndim + 1:
+        normalize_axis(start, x.ndim + 1, "rollaxis")
+    return moveaxis(x, source, target - (source < target))
+
+
+def atleast_1d(*arys: Any) -> Any:
+    """Arrays with at least one axis."""
+    return _each(arys, lambda x: x.reshape((1,)) if x.ndim == 0 else x)
+
+
+def atleast_2d(*arys: Any) -> Any:
+    """Arrays with at least two axes, new ones in front."""
+    return _each(arys, lambda x: x.reshape((1,) * (2 - x.ndim) + x.shape) if x.ndim < 2 else x)
+
+
+def atleast_3d(*arys: Any) -> Any:
+    """Arrays with at least three axes: those of a line in the middle, of a matrix in front."""
+
+    def deepen(x: Array) -> Array:
+        if x.ndim >= 3:
+            return x
+        return x.reshape((1, *x.shape, 1) if x.ndim == 1 else (*x.shape, *[1] * (3 - x.ndim)))
+
+    return _each(arys, deepen)
+
+
+def _each(arrays: tuple[Any, ...], change: Any) -> Any:
+    found = tuple(change(to_array(x)) for x in arrays)
+    return found[0] if len(found) == 1 else found
+
+
+def block(arrays: Any) -> Array:
+    """An array of nested lists of blocks; the innermost lists join along the last axis."""
+    depth = _depth(arrays)
+    leaves = _leaves(arrays)
+    rank = max(depth, *(x.ndim for x in as_arrays(*leaves)))
+    dtype = dtypes.result_type(*(x.dtype for x in as_arrays(*leaves)))
+    return _joined(arrays, depth, rank).astype(dtype)
+
+
+def _depth(nest: Any) -> int:
+    """How deep lists are nested. Raises: ValueError, TypeError for what is no nest of lists."""
+    if isinstance(nest, tuple):
+        raise DTypeError(
+            "Only lists can be used to arrange blocks, and np.block does not allow "
+            "implicit conversion from tuple to ndarray."
+        )
+    if not isinstance(nest, list):
+        return 0
+    if not nest:
+        raise ShapeError("List at arrays cannot be empty")
+    depths = {_depth(item) for item in nest}
+    if len(depths) > 1:
+        raise ShapeError("List depths are mismatched.")
+    return 1 + depths.pop()
+
+
+def _leaves(nest: Any) -> list[Any]:
+    return [x for item in nest for x in _leaves(item)] if isinstance(nest, list) else [nest]
+
+
+def _joined(nest: Any, depth: int, rank: int) -> Array:
+    if not isinstance(nest, list):
+        x = to_array(nest)
+        return x.reshape((1,) * (rank - x.ndim) + x.shape)
+    return concat([_joined(item, depth - 1, rank) for item in nest], axis=-depth)
+
+
+def padded_front(x: Array, count: int) -> Array:
+    """A line with `count` zeros before it."""
+    return x._with(build.pad(x.node, 0, count, 0, 0))

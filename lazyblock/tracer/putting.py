@@ -1,0 +1,233 @@
+"""Functions that write into an array: at indices, along an axis, where a mask is true."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lazyblock import dtypes
+from lazyblock.errors import DTypeError, ValueRangeError
+from lazyblock.graph import build
+from lazyblock.shapes import normalize_axis, size_of
+from lazyblock.tracer.array import Array, common_device
+from lazyblock.tracer.creation import to_array
+from lazyblock.tracer.host_calls import host_call
+from lazyblock.tracer.indexing import select
+from lazyblock.tracer.operands import can_cast_same_kind
+from lazyblock.tracer.taking import check_along_axis, into_range, take, to_positions
+
+__all__ = [
+    "copyto",
+    "fill_diagonal",
+    "place",
+    "put",
+    "put_along_axis",
+    "putmask",
+]
+
+NDArray = npt.NDArray[Any]
+
+
+def _writable(array: Any, name: str) -> Array:
+    if not isinstance(array, Array):
+        raise DTypeError(f"argument 1 of '{name}' must be a lazy array, not {type(array).__name__}")
+    return array
+
+
+def _repeated(values: Array, count: int) -> Array:
+    """The first `count` elements of values repeated again and again."""
+    if values.size == count:
+        return values
+    return take(values, np.arange(count) % values.size)
+
+
+def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+    """a.flat[ind] = v, with values repeated as often as needed.
+
+    mode: as in `take`. Raises: IndexingError.
+    """
+    array = _writable(a, "put")
+    places, values = to_positions(ind, "put"), to_array(v)
+    if mode != "raise":
+        places = into_range(places, array.size, mode)
+    if not places.size or not values.size:
+        return
+    updated = array.flatten()
+    updated[places.reshape(-1)] = _repeated(values.ravel(), size_of(places.shape))
+    array[...] = updated.reshape(array.shape)
+
+
+def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
+    """arr[i, indices[i, j]] = values[i, j]: what `take_along_axis` takes is written."""
+    array = _writable(arr, "put_along_axis")
+    places = indices if isinstance(indices, Array) else np.asarray(indices)
+    if axis is None:
+        updated = array.flatten()
+        updated[places] = values
+        array[...] = updated.reshape(array.shape)
+        return
+    along = normalize_axis(axis, array.ndim, "put_along_axis")
+    check_along_axis(array.shape, places.shape, along)
+    key: list[Any] = [
+        np.arange(n).reshape([-1 if d == other else 1 for d in range(array.ndim)])
+        for other, n in enumerate(array.shape)
+    ]
+    key[along] = places
+    array[tuple(key)] = values
+
+
+def _as_mask(mask: Any) -> Array:
+    given = to_array(mask)
+    return given if dtypes.is_bool(given.dtype) else given.astype(dtypes.bool_)
+
+
+def place(arr: Any, mask: Any, vals: Any) -> None:
+    """The n-th element where a mask is true becomes the n-th value, repeated as needed.
+
+    It is the mask's running count that finds a value: nothing is evaluated.
+    """
+    array, where, values = _writable(arr, "place"), _as_mask(mask), to_array(vals).ravel()
+    if where.size != array.size:
+        raise ValueRangeError("place: mask and data must be the same size")
+    if not values.size:
+        if where.any():
+            raise ValueRangeError("Cannot insert from an empty array!")
+        return
+    number = (where.ravel().cumsum() - 1) % values.size
+    _put_where(array, where, take(values, number, mode="clip"))
+
+
+def putmask(a: Any, mask: Any, values: Any) -> None:
+    """Where a mask is true, elements become those of `values` at the same place in C order.
+
+    Values are repeated as needed.
+    """
+    array, where, given = _writable(a, "putmask"), _as_mask(mask), to_array(values).ravel()
+    if where.size != array.size:
+        raise ValueRangeError("putmask: mask and data must be the same size")
+    if given.size and array.size:
+        _put_where(array, where, _repeated(given, array.size))
+
+
+def _put_where(array: Array, where: Array, flat: Array) -> None:
+    shape = array.shape
+    array._cell.device = common_device(array, where, flat)
+    node = build.where(
+        where.reshape(shape).node,
+        build.cast(flat.reshape(shape).node, array.dtype),
+        array.node,
+    )
+    array._write(node)
+
+
+def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    """dst[...] = src, where a condition holds.
+
+    Raises: DTypeError for casts that are not allowed, ShapeError.
+    """
+    array = _writable(dst, "copyto")
+    is_number = type(src) in dtypes.WEAK_TYPES
+    given = to_array(src)
+    is_fine = casting == "unsafe" or (
+        can_cast_same_kind(given.dtype, array.dtype)
+        if casting == "same_kind"
+        else bool(np.can_cast(given.dtype, array.dtype, casting))  # type: ignore[arg-type]
+    )
+    if not is_fine and not is_number:
+        raise DTypeError(
+            f"Cannot cast array data from {given.dtype!r} to {array.dtype!r} according to the rule "
+            f"'{casting}'"
+        )
+    value = array._converted(src if is_number else given, array.shape)
+    if where is True:
+        array._write(value)
+        return
+    condition = build.broadcast_to(_as_mask(where).node, array.shape)
+    array._write(build.where(condition, build.broadcast_to(value, array.shape), array.node))
+
+
+def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+    """The main diagonal of an array of two axes (or several of equal extent) becomes `val`.
+
+    wrap: in tall matrices it goes on after the last column.
+    """
+    array = _writable(a, "fill_diagonal")
+    if array.ndim < 2:
+        raise ValueRangeError("array must be at least 2-d")
+    if array.ndim > 2 and len(set(array.shape)) > 1:
+        raise ValueRangeError("All dimensions of input must be of equal length")
+    step, end = 1 + int(np.cumprod(array.shape[:-1]).sum()), None
+    if array.ndim == 2:
+        step = array.shape[1] + 1
+        end = None if wrap else array.shape[1] * array.shape[1]
+    updated = array.flatten()
+    diagonal = updated[:end:step]
+    values = to_array(val)
+    diagonal[...] = _repeated(values.ravel(), diagonal.size) if values.ndim else val
+    array[...] = updated.reshape(array.shape)
+
+
+def at(name: str, array: Array, index: Any, *operands: Any) -> None:
+    """`np.<name>.at(array, index, *operands)`: every index counts, repeated ones too.
+
+    NumPy does it on the host.
+    """
+    key = index if isinstance(index, tuple) else (index,)
+    if not any(isinstance(entry, Array) for entry in key):
+        select(array.shape, key)  # for its errors
+    entries = [_entry_at(entry) for entry in key]
+    arrays = [entry for entry in entries if isinstance(entry, Array)]
+    slots = tuple(None if isinstance(e, Array) else (e,) for e in entries)
+    values = [_operand_at(name, array, operand) for operand in operands]
+    array._cell.device = common_device(array, *arrays, *values)
+    (result,) = host_call(
+        update_at,
+        [array, *arrays, *values],
+        [(array.shape, array.dtype)],
+        name=name,
+        slots=slots,
+    )
+    array._write(result.node)
+
+
+def _entry_at(entry: Any) -> Any:
+    """A slice as its three numbers, an integer, None, Ellipsis, or an array."""
+    if entry is None or entry is Ellipsis:
+        return entry
+    if isinstance(entry, slice):
+        return entry.start, entry.stop, entry.step
+    if isinstance(entry, (Array, np.ndarray, list, tuple, bool, np.bool)):
+        return to_array(np.asarray(entry, np.int64) if np.size(entry) == 0 else entry)
+    return operator.index(entry)
+
+
+def _operand_at(name: str, array: Array, value: Any) -> Array:
+    """An operand as an array; Python numbers take the array's dtype where NumPy lets them."""
+    given = to_array(value)
+    weak = type(value) if type(value) in dtypes.WEAK_TYPES else given.dtype
+    result = dtypes.result_type(array.dtype, weak)
+    if not can_cast_same_kind(result, array.dtype):
+        raise DTypeError(
+            f"Cannot cast ufunc '{name}' output from {result!r} to {array.dtype!r} with casting "
+            "rule 'same_kind'"
+        )
+    return given.astype(result) if type(value) in dtypes.WEAK_TYPES else given
+
+
+def update_at(array: NDArray, *rest: NDArray, name: str, slots: tuple[Any, ...]) -> NDArray:
+    """A copy of `array` after `np.<name>.at`.
+
+    slots: entries of the index, each in a tuple; None for an array, which comes first in `rest`.
+    """
+    given = list(rest)
+    index = tuple(given.pop(0) if slot is None else _restored(*slot) for slot in slots)
+    result = array.copy()
+    getattr(np, name).at(result, index, *given)
+    return result
+
+
+def _restored(entry: Any) -> Any:
+    return slice(*entry) if isinstance(entry, tuple) else entry
