@@ -54,6 +54,7 @@ from lazyblock.tracer import (
     padding,
     polynomials,
     putting,
+    questions,
     ranges,
     reductions,
     scans,
@@ -91,6 +92,7 @@ from lazyblock.tracer.order_statistics import *
 from lazyblock.tracer.padding import *
 from lazyblock.tracer.polynomials import *
 from lazyblock.tracer.putting import *
+from lazyblock.tracer.questions import *
 from lazyblock.tracer.ranges import *
 from lazyblock.tracer.reductions import *
 from lazyblock.tracer.scans import *
@@ -133,39 +135,40 @@ __all__ = [
     "testing",
     "tools",
 ]
+__all__ += constants.__all__
+__all__ += dtypes.__all__
 __all__ += bits.__all__
 __all__ += calls.__all__
 __all__ += complex_numbers.__all__
-__all__ += constants.__all__
 __all__ += convolutions.__all__
 __all__ += creation.__all__
 __all__ += data_types.__all__
 __all__ += diagonals.__all__
 __all__ += differences.__all__
-__all__ += dtypes.__all__
 __all__ += elementwise.__all__
 __all__ += evaluation.__all__
-__all__ += inspection.__all__
 __all__ += histograms.__all__
 __all__ += host_functions.__all__
 __all__ += imports.__all__
 __all__ += insertion.__all__
+__all__ += inspection.__all__
 __all__ += joining.__all__
 __all__ += linear_algebra.__all__
-__all__ += subscripts.__all__
 __all__ += manipulation.__all__
 __all__ += nan_functions.__all__
 __all__ += order_statistics.__all__
 __all__ += padding.__all__
 __all__ += polynomials.__all__
 __all__ += putting.__all__
+__all__ += questions.__all__
 __all__ += ranges.__all__
 __all__ += reductions.__all__
 __all__ += scans.__all__
 __all__ += searching.__all__
+__all__ += selection.__all__
 __all__ += sets.__all__
 __all__ += sorting.__all__
-__all__ += utility.__all__
-__all__ += selection.__all__
 __all__ += statistics.__all__
+__all__ += subscripts.__all__
 __all__ += taking.__all__
+__all__ += utility.__all__

@@ -172,7 +172,7 @@ def _over(function: Callable[..., Any], x: Any, s: _Axes, axes: _Axes, norm: str
 # --- frequencies ---------------------------------------------------------------------------------
 
 
-def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: str | None = None) -> Array:
+def fftfreq(n: int, /, d: float = 1.0, *, dtype: Any = None, device: str | None = None) -> Array:
     """Frequencies of what `fft` gives for samples `d` apart: 0, 1, ..., -2, -1 over n * d."""
     count = _count(n)
     place = arange(count, device=device)
@@ -180,7 +180,7 @@ def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: str | None 
     return _scaled(signed, count, d, dtype)
 
 
-def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: str | None = None) -> Array:
+def rfftfreq(n: int, /, d: float = 1.0, *, dtype: Any = None, device: str | None = None) -> Array:
     """Frequencies of what `rfft` gives: 0, 1, ..., n // 2 over n * d."""
     count = _count(n)
     return _scaled(arange(count // 2 + 1, device=device), count, d, dtype)

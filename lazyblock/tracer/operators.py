@@ -22,10 +22,13 @@ def _operator(name: str) -> Binary:
     function = FUNCTIONS[name]
 
     def operator(self: Any, other: Any) -> Any:
-        if type(other) is type(self) and self._view is None and other._view is None:  # for speed
-            left, right = self._cell, other._cell
-            if left.device is right.device:
-                return type(self)(Cell(function.of_two(left.node, right.node), left.device))
+        own, kind = type(self), type(other)
+        if self._view is None:  # the usual cases, for speed
+            cell = self._cell
+            if kind is float or kind is int:
+                return own(Cell(function.with_scalar(cell.node, other), cell.device))
+            if kind is own and other._view is None and other._cell.device is cell.device:
+                return own(Cell(function.of_two(cell.node, other._cell.node), cell.device))
         return self._record(function, self, other)
 
     return operator
@@ -53,10 +56,10 @@ def _reflected(name: str) -> Binary:
 
 
 def _in_place(name: str) -> Binary:
-    function = FUNCTIONS[name]
+    compute = _operator(name)
 
     def operator(self: Any, other: Any) -> Any:
-        result = self._record(function, self, other)
+        result = compute(self, other)
         return result if result is NotImplemented else self.update(result, name)
 
     return operator
@@ -66,6 +69,9 @@ def _unary(name: str) -> Unary:
     function = FUNCTIONS[name]
 
     def operator(self: Any) -> Any:
+        if self._view is None:  # for speed
+            cell = self._cell
+            return type(self)(Cell(function.of_one(cell.node), cell.device))
         return self._record(function, self)
 
     return operator

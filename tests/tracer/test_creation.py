@@ -156,3 +156,18 @@ def test_numbers_in_order_are_computed_as_they_are():
     grid = line.reshape(2, 3)
     lb.eval(line, grid + lb.flip(line).reshape(2, 3))
     assert (line.tolist(), grid.tolist()) == (list(range(6)), [[0, 1, 2], [3, 4, 5]])
+
+
+def test_dtypes_may_be_given_by_place_as_in_numpy():
+    like = lb.ones((2, 3))
+    for created in (
+        lb.zeros((2, 3), "int32"),
+        lb.ones(np.array([2, 3]), np.int32),
+        lb.empty((2, 3), "i4"),
+        lb.full((2, 3), 7, lb.int32),
+        lb.zeros_like(like, "int32"),
+        lb.full_like(like, 1, np.int32),
+        lb.eye(2, 3, 0, "int32"),
+        lb.arange(0, 6, 1, "int32").reshape(2, 3),
+    ):
+        assert (created.shape, created.dtype) == ((2, 3), lb.int32)
