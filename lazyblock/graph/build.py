@@ -6,6 +6,7 @@ Operands broadcast here (a VIEW where needed); dtypes must be equal already, sav
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -131,8 +132,12 @@ def view(node: Node, map: IndexMap, shape: Shape, may_leave: bool = False) -> No
     """
     if shape == node.shape and map.is_identity:
         return node
-    attrs = ViewAttrs(map.normalized(shape, node.shape), shape, may_leave)
-    return make_node(Op.VIEW, (node,), attrs)
+    return make_node(Op.VIEW, (node,), _view_attrs(map, shape, node.shape, may_leave))
+
+
+@lru_cache(maxsize=4096)
+def _view_attrs(map: IndexMap, shape: Shape, operand_shape: Shape, may_leave: bool) -> ViewAttrs:
+    return ViewAttrs(map.normalized(shape, operand_shape), shape, may_leave)
 
 
 def pad(node: Node, axis: int, before: int, after: int, value: Any) -> Node:

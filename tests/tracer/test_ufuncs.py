@@ -10,13 +10,15 @@ UFUNCS = sorted(
     {f for f in vars(np).values() if isinstance(f, np.ufunc) and f.signature is None},
     key=lambda f: f.__name__,
 )
-DTYPES = [np.bool_, np.int8, np.uint8, np.int64, np.uint64, np.float32, np.float64]
+DTYPES = [np.bool_, np.int8, np.uint8, np.int64, np.uint64, np.float32, np.float64, np.complex64]
 BINARY = [f for f in UFUNCS if f.nin == 2 and f.nout == 1]
 RTOL = 1e-6  # functions are lazyblock's own, within their ULP targets
 
 
 def draw(dtype, shape=(3, 4), seed=0):
     values = np.random.default_rng(seed).uniform(0.15, 0.9, shape)
+    if np.dtype(dtype).kind == "c":
+        return (values - 0.3j * values**2).astype(dtype)
     return values.astype(dtype) if np.dtype(dtype).kind == "f" else (values * 7).astype(dtype)
 
 
