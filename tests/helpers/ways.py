@@ -30,7 +30,8 @@ def results(function, *arrays, is_compiled=True, is_emulated=True):
         ways += [evaluate(compiled(*map(lazy, arrays))) for _ in range(2)]
     size = sum(array.size for array in arrays)
     if is_emulated and 0 < size <= _MOST_EMULATED:
-        ways.append(evaluate(function(lb, *(lazy(a, device=EMULATED) for a in arrays))))
+        with config.scope(device=EMULATED):
+            ways.append(evaluate(function(lb, *(lazy(a, device=EMULATED) for a in arrays))))
     return ways
 
 
