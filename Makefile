@@ -1,6 +1,7 @@
 # make demo   run the examples on a real picture, beside NumPy (no GPU needed)
 # make test   formatting, lint, types and all tests
-# Both make .venv first, from PYTHON, and install what they need into it; a second run finds it there.
+# make fuzz   20,000 random programs beside NumPy (half an hour)
+# All make .venv first, from PYTHON, and install what they need into it; a second run finds it there.
 
 PYTHON ?= python3
 PYTEST_ARGS ?= -n 2
@@ -10,10 +11,10 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format types unit clean
+.PHONY: help demo test lint format types unit fuzz clean
 
 help:
-	@sed -n '1,3s/^# //p' Makefile
+	@sed -n '1,4s/^# //p' Makefile
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m examples.demo
@@ -29,6 +30,10 @@ types: $(VENV)/.test
 
 unit: $(VENV)/.test
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+fuzz: $(VENV)/.test
+	LAZYBLOCK_FUZZ_PROGRAMS=20000 $(BIN)/python -m pytest $(PYTEST_ARGS) \
+		tests/end_to_end/test_random_programs.py
 
 format: $(VENV)/.test
 	$(BIN)/ruff check --fix .

@@ -38,7 +38,6 @@ from lazyblock.shapes import Shape, Strides, broadcast_shapes, contiguous_stride
 from lazyblock.source import SourceLine, user_line
 
 _OWN_FRAMES = 2  # user_line and a constructor
-_MOST_JOINED = 16  # arrays that one kernel joins: each costs a test of every element
 
 
 def input_array(
@@ -208,32 +207,6 @@ def is_outside(position: Node, extent: int) -> Node:
     below = elementwise(Op.LESS, position, fixed(0, dtypes.int64))
     above = elementwise(Op.GREATER_EQUAL, position, fixed(extent, dtypes.int64))
     return elementwise(Op.BITWISE_OR, below, above)
-
-
-def concatenate(nodes: Sequence[Node], axis: int) -> Node:
-    """Arrays of one dtype after each other along an axis; many are joined in groups, then those."""
-    nodes = [node for node in nodes if node.shape[axis]] or nodes[:1]
-    while len(nodes) > 1:
-        groups = range(0, len(nodes), _MOST_JOINED)
-        nodes = [_join(nodes[start : start + _MOST_JOINED], axis) for start in groups]
-    return nodes[0]
-
-
-def _join(nodes: Sequence[Node], axis: int) -> Node:
-    """Every element picks its array."""
-    total = sum(node.shape[axis] for node in nodes)
-    shape = (*nodes[0].shape[:axis], total, *nodes[0].shape[axis + 1 :])
-    place = positions(shape, axis)
-    start, joined = total, None
-    for node in reversed(nodes):
-        end, start = start, start - node.shape[axis]
-        starts = [-start if d == axis else 0 for d in range(node.ndim)]
-        may_leave = len(nodes) > 1
-        moved = view(node, index_map.slices(starts, [1] * node.ndim), shape, may_leave)
-        is_here = elementwise(Op.LESS, place, fixed(end, dtypes.int64))
-        joined = moved if joined is None else where(is_here, moved, joined)
-    assert joined is not None
-    return joined
 
 
 def permute(node: Node, axes: Sequence[int]) -> Node:

@@ -19,6 +19,7 @@ from lazyblock.graph.host_call import make_host_call
 from lazyblock.graph.node import Node, make_elementwise
 from lazyblock.graph.ops import Op
 from lazyblock.shapes import broadcast_shapes
+from lazyblock.tracer.complex_powers import complex_power
 from lazyblock.tracer.operands import (
     Kind,
     Operand,
@@ -119,7 +120,7 @@ class Function:
         info = ops.ELEMENTWISE[rule] if isinstance(rule, Op) else None
         is_plain = all(dtype == loop[0] for dtype in loop[: len(kinds)])
         if isinstance(rule, Op) and info and is_plain and ops.kind_of(loop[0]) in info.domain:
-            result = dtypes.bool_ if info.to_bool else loop[0]
+            result = ops.result_dtype(rule, loop[0])
             if all(kind == loop[0] for kind in kinds):
                 self._direct[loop[0]] = rule, result
             elif kinds[0] == loop[0] and not (self.shortcut and self.looks_at(*kinds)):  # type: ignore[arg-type]
@@ -208,6 +209,7 @@ def _divide_shortcut(operands: tuple[Any, ...], loop: tuple[DType, ...]) -> Node
 def _power_shortcut(operands: tuple[Any, ...], loop: tuple[DType, ...]) -> Node | None:
     """NumPy's fast paths for scalar exponents."""
     base, exponent = operands
+    is_weak = not isinstance(exponent, Node)
     if isinstance(exponent, Node) and exponent.op is Op.CONSTANT:
         exponent = build.constant_value(exponent).item()
     if not isinstance(base, Node) or isinstance(exponent, Node):
@@ -215,10 +217,10 @@ def _power_shortcut(operands: tuple[Any, ...], loop: tuple[DType, ...]) -> Node 
     if dtypes.is_signed(loop[0]) and exponent < 0:
         raise ValueRangeError("Integers to negative integer powers are not allowed.")
     x = build.cast(base, loop[0])
-    table = _FLOAT_POWERS if dtypes.is_inexact(loop[0]) else _INTEGER_POWERS
-    fast = table.get(exponent)
-    if fast is None and dtypes.is_complex(loop[0]):
-        return _small_power(x, exponent)
+    if dtypes.is_complex(loop[0]):
+        return complex_power(x, exponent, is_weak)
+    is_float = dtypes.is_floating(loop[0])
+    fast = _FLOAT_POWERS.get(exponent) if is_float else _INTEGER_POWERS.get(exponent)
     return fast(x) if fast else None
 
 
@@ -243,31 +245,6 @@ _FLOAT_POWERS: dict[float, Lowering] = {
     -1: lambda x: build.elementwise(Op.RECIPROCAL, x),
     0.5: lambda x: build.elementwise(Op.SQRT, x),
 }
-
-
-def _small_power(x: Node, exponent: complex) -> Node | None:
-    """A complex number to a small integer: by squaring, in NumPy's order; None for others."""
-    if exponent != (steps := _as_small_int(exponent)):
-        return None
-    if steps == 3:
-        return build.elementwise(Op.MULTIPLY, x, _square(x))
-    result, square, rest = _scalar(1, x), x, abs(steps)
-    while rest:
-        if rest & 1:
-            result = build.elementwise(Op.MULTIPLY, result, square)
-        rest >>= 1
-        square = _square(square) if rest else square
-    if steps > 0:
-        return result
-    is_zero = build.elementwise(Op.EQUAL, x, _scalar(0, x))
-    inverse = build.elementwise(Op.DIVIDE, _scalar(1, x), result)
-    return build.where(is_zero, _scalar(complex(np.nan, np.nan), x), inverse)
-
-
-def _as_small_int(value: complex) -> int:
-    """The integer below 100 in size that `value` is; 0 for others."""
-    real = complex(value).real
-    return int(real) if abs(real) < 100 else 0
 
 
 # Compositions
@@ -329,6 +306,18 @@ def _conjugate(x: Node) -> Node:
 
 def _where(condition: Node, on_true: Node, on_false: Node) -> Node:
     return build.where(condition, on_true, on_false)
+
+
+def _where_wrapped(operands: tuple[Any, ...], loop: tuple[DType, ...]) -> Node | None:
+    """Python ints beyond the result's dtype wrap around here, as NumPy casts them."""
+    condition, *choices = operands
+    if not any(is_out_of_range(x, loop[1]) for x in choices):
+        return None
+    nodes = [
+        build.constant(np.asarray(x).astype(loop[1]), loop[1]) if type(x) is int else x
+        for x in choices
+    ]
+    return _where(as_node(condition, loop[0]), *(as_node(x, loop[1]) for x in nodes))
 
 
 def _clip(x: Node, low: Node, high: Node) -> Node:
@@ -411,6 +400,6 @@ FUNCTIONS: dict[str, Function] = {
         name: Function(name, resolve_like(np.exp), Op(name), 1)
         for name in ("rsqrt", "erf", "erfc", "lgamma", "tgamma")
     },
-    "where": Function("where", resolve_together(1), _where, 3),
+    "where": Function("where", resolve_together(1), _where, 3, _where_wrapped),
     "clip": Function("clip", resolve_together(0), _clip, 3),
 }

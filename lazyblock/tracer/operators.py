@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from lazyblock.tracer.cells import Cell
 from lazyblock.tracer.functions import FUNCTIONS
 from lazyblock.tracer.handle import Handle
 from lazyblock.tracer.protocols import namespace
+
+_OPERANDS = (Handle, np.ndarray, np.generic, complex, float, int, list, tuple)  # of products
 
 Unary = Callable[[Any], Any]
 Binary = Callable[[Any, Any], Any]
@@ -73,6 +77,17 @@ def _unary(name: str) -> Unary:
     return operator
 
 
+def _multiply_matrices(left: Any, right: Any) -> Any:
+    if not all(isinstance(operand, _OPERANDS) for operand in (left, right)):
+        return NotImplemented
+    return namespace().matmul(left, right)
+
+
+def _multiply_in_place(self: Any, other: Any) -> Any:
+    result = _multiply_matrices(self, other)
+    return result if result is NotImplemented else self.update(result, "matmul")
+
+
 class Operators(Handle):
     """Arithmetic, comparison and bit operators, their reflected and in-place forms."""
 
@@ -85,6 +100,7 @@ class Operators(Handle):
     __imul__ = _in_place("multiply")
     __truediv__, __rtruediv__ = _operator("divide"), _reflected("divide")
     __itruediv__ = _in_place("divide")
+    __matmul__, __imatmul__ = _multiply_matrices, _multiply_in_place
     __floordiv__, __rfloordiv__ = _operator("floor_divide"), _reflected("floor_divide")
     __ifloordiv__ = _in_place("floor_divide")
     __mod__, __rmod__ = _operator("remainder"), _reflected("remainder")
@@ -106,6 +122,9 @@ class Operators(Handle):
     __gt__, __ge__ = _operator("greater"), _operator("greater_equal")
     __neg__, __pos__ = _unary("negative"), _unary("positive")
     __abs__, __invert__ = _unary("absolute"), _unary("invert")
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return _multiply_matrices(other, self)
 
     def __divmod__(self, other: Any) -> tuple[Any, Any]:
         return self // other, self % other

@@ -144,6 +144,14 @@ def test_evaluating_a_view_with_its_base_keeps_both_shapes():
     check(base_and_views, x)
 
 
+def test_reshapes_of_evaluated_transposes_are_copies():
+    x = lazy(np.arange(12).reshape(3, 4))
+    turned = (x + 1).T
+    lb.eval(turned)
+    flat = turned.reshape(-1)
+    np.testing.assert_array_equal(flat.numpy(), (np.arange(12).reshape(3, 4) + 1).T.reshape(-1))
+
+
 def test_a_copy_keeps_what_its_source_was():
     d, s = lb.zeros(12, device="cpu"), lb.arange(12.0, device="cpu")
     d[:] = s
