@@ -244,6 +244,11 @@ def nan_to_num(
     array = to_array(x)
     if not _has_nan(array):
         return array.copy() if copy else array
+    if dtypes.is_complex(array.dtype):
+        parts = array.copy() if copy else array
+        for part in (parts.real, parts.imag):
+            nan_to_num(part, False, nan, posinf, neginf)
+        return parts
     limit = float(ml_dtypes.finfo(array.dtype).max)  # type: ignore[no-untyped-call]
     highest = limit if posinf is None else posinf
     lowest = -limit if neginf is None else neginf

@@ -164,8 +164,8 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
         ratio: Array = covariance / covariance
         return ratio
     deviation = sqrt(diag(covariance).real)
-    scaled = covariance / deviation[:, None] / deviation[None, :]
-    if scaled.dtype.kind != "c":
+    scaled: Array = covariance / deviation[:, None] / deviation[None, :]
+    if not dtypes.is_complex(scaled.dtype):
         return clip(scaled, -1, 1)
-    result: Array = clip(scaled.real, -1, 1) + clip(scaled.imag, -1, 1) * 1j
-    return result
+    scaled.real, scaled.imag = clip(scaled.real, -1, 1), clip(scaled.imag, -1, 1)
+    return scaled
