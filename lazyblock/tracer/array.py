@@ -46,6 +46,11 @@ __all__ = [
 NDArray = npt.NDArray[Any]
 
 
+def _has_ellipsis(key: Any) -> bool:
+    """Whether a basic index gives a view of one element too; else NumPy gives its value."""
+    return any(part is Ellipsis for part in (key if isinstance(key, tuple) else (key,)))
+
+
 # Operands
 
 
@@ -156,7 +161,8 @@ class Array(Operators, Shaping, Methods, ComplexParts, Conversions, Exports, Num
 
     def __getitem__(self, key: Any) -> Array:
         if is_basic(key):
-            return self.see(*basic_index(self.shape, key))
+            shown = self.see(*basic_index(self.shape, key))
+            return shown if shown.shape or _has_ellipsis(key) else shown.copy()
         selection = select(self.shape, key)
         shown = self.see(selection.map, selection.shape)
         device = common_device(self, *selection.positions.values()) or self.device

@@ -6,6 +6,7 @@ small whole numbers, whose order does not show, and where NumPy leaves the sign 
 made positive. Printed, a program is a script.
 """
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -66,25 +67,25 @@ for name, value in expected.items():
 
 
 class _Drawer:
-    """A program while it is drawn; `variables` holds NumPy's values."""
+    """A program while it is drawn; `variables` holds NumPy's values.
 
-    def __init__(self, draw):
-        self.draw = draw
+    integer(low, high) makes all choices: hypothesis, which shrinks, or a generator, which is fast.
+    """
+
+    def __init__(self, integer):
+        self.integer = integer
         self.lines = []
         self.variables = {"np": np, "xp": np}
         self.count = 0
 
     def pick(self, options):
-        return self.draw(st.sampled_from(options))
+        return options[self.integer(0, len(options) - 1)]
 
     def word(self, text):
         return self.pick(text.split())
 
-    def integer(self, low, high):
-        return self.draw(st.integers(low, high))
-
     def flip(self):
-        return self.draw(st.booleans())
+        return self.integer(0, 1) == 1
 
     def name(self):
         return f"v{self.integer(0, self.count - 1)}"
@@ -112,6 +113,8 @@ class _Drawer:
             return
         if not isinstance(value, (np.ndarray, np.generic)) or value.size > MOST_ELEMENTS:
             return
+        if isinstance(value, np.generic):  # which NumPy never sees change: here it is an array
+            text = f"xp.asarray({text})"
         if value.dtype.name in DTYPES and self.try_line(f"v{self.count} = {text}"):
             self.count += 1
 
@@ -306,12 +309,20 @@ STEPS = [_elementwise, _binary, _binary, _extreme, _choice, _cast, _view, _view,
 STEPS += [_fold, _scan, _rearrange, _rearrange]
 
 
-@st.composite
-def array_programs(draw):
-    """Draw a program of 1 to 30 lines, besides its inputs."""
-    drawer = _Drawer(draw)
-    for _ in range(draw(st.integers(1, 3))):
+def draw_program(integer):
+    """A program of 1 to 30 lines, besides its inputs."""
+    drawer = _Drawer(integer)
+    for _ in range(integer(1, 3)):
         _input(drawer)
-    for _ in range(draw(st.integers(1, 30))):
+    for _ in range(integer(1, 30)):
         drawer.pick(STEPS)(drawer)
     return Program(tuple(drawer.lines))
+
+
+_integers = functools.cache(st.integers)
+
+
+@st.composite
+def array_programs(draw):
+    """Draw a program that hypothesis can make shorter."""
+    return draw_program(lambda low, high: draw(_integers(low, high)))

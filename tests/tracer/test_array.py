@@ -431,3 +431,14 @@ def test_threads_record_at_once():
         thread.join()
     for number, y in results:
         same(y, np.arange(4.0) + 200 * number)
+
+
+def test_an_element_keeps_its_value_when_the_array_changes():
+    def swap(given):
+        x = given.copy()
+        first, shown = x[0], x[0, ...]
+        x[0] = x[1]
+        x[1] = first
+        return x, first, shown + 0
+
+    assert_records_numpy(swap, np.array([1, 2, 3]))
