@@ -224,3 +224,35 @@ def test_in_place_operators_keep_numpys_casting_rule():
     assert isinstance(caught.value, bases[-1])
     assert str(caught.value) == str(reference.value)
     same(x, [1, 2])
+
+
+PRODUCTS = {
+    "matmul": lambda a: np.matmul(a, a.T),
+    "of axes elsewhere": lambda a: np.matmul(a, a, axes=[(1, 0), (0, 1), (1, 0)]),
+    "in another dtype": lambda a: np.matmul(a, a.T, dtype=np.complex128),
+    "vecdot": lambda a: np.vecdot(a, a),
+    "along an axis": lambda a: np.vecdot(a, a, axis=0),
+    "keeping it": lambda a: np.vecdot(a, a, axis=0, keepdims=True),
+    "of given axes": lambda a: np.vecdot(a, a, axes=[0, 0]),
+    "matvec": lambda a: np.matvec(a, a[0]),
+    "vecmat": lambda a: np.vecmat(a[:, 0], a),
+}
+
+
+@pytest.mark.parametrize("call", PRODUCTS.values(), ids=PRODUCTS)
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, np.complex64])
+def test_products_take_ufunc_keywords(call, dtype):
+    assert_records_numpy(call, draw(dtype), rtol=RTOL)
+
+
+def test_products_into_an_array():
+    x = draw(np.float64)
+    out = lazy(np.zeros((3, 3)))
+    assert np.matmul(lazy(x), x.T, out=out) is out
+    same(out, x @ x.T)
+    for call in (
+        lambda a: np.matmul(a, a),
+        lambda a: np.matmul(a, 2.0),
+    ):
+        with pytest.raises(ValueError, match="matmul"):
+            call(lazy(x))
