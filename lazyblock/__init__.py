@@ -4,7 +4,18 @@ Public names only; each chapter of the array namespace lists its own in `__all__
 `docs/` tells about them.
 """
 
-from lazyblock import config, constants, dtypes, errors, events, language, runtime, testing, tools
+from lazyblock import (
+    config,
+    constants,
+    dtypes,
+    errors,
+    events,
+    language,
+    random,
+    runtime,
+    testing,
+    tools,
+)
 from lazyblock.constants import *
 from lazyblock.dtypes import *
 from lazyblock.dtypes import bool_ as bool
@@ -110,6 +121,7 @@ __all__ = [
     "language",
     "load_kernel",
     "next_power_of_2",
+    "random",
     "runtime",
     "set_allocator",
     "testing",

@@ -36,6 +36,7 @@ MAY_IMPORT = {
     "backend": ["backend", *BLOCK_IR, "tiler.analysis"],
     "backend.runtime.checked": ["backend", *BLOCK_IR, *BLOCK_TOOLS],
     "tracer": ["tracer", "graph", "pipeline"],
+    "random": ["tracer"],
     "pipeline": [*STAGES, "kernels", "position_checks", "replacement"],
     "position_checks": STAGES,
     "kernels": STAGES,
@@ -45,7 +46,16 @@ MAY_IMPORT = {
     "runtime": ["pipeline", "testing"],
     "inspect": [*STAGES, *LISTENERS, "pipeline"],
     "interop": [*STAGES, *LISTENERS, "pipeline"],
-    "__init__": [*STAGES, *LISTENERS, "pipeline", "autotune", "testing", "runtime", "tools"],
+    "__init__": [
+        *STAGES,
+        *LISTENERS,
+        "random",
+        "pipeline",
+        "autotune",
+        "testing",
+        "runtime",
+        "tools",
+    ],
     "__main__": [*STAGES, *LISTENERS, "pipeline", "autotune"],
 }
 
