@@ -158,7 +158,7 @@ def test_integers_fill_their_range(low, high):
     values = interpret_array(generator().integers(low, high, COUNT))
     assert values.dtype == np.int64
     assert low <= values.min() and values.max() < high
-    places = (values.astype(float) - low) / (high - low)
+    places = (values.astype(float) - low + 0.5) / (high - low)
     parts = np.histogram(places, high - low if high - low < 20 else 8, (0, 1))[0]
     expected = COUNT / len(parts)
     assert (abs(parts - expected) < 5 * math.sqrt(expected)).all()
