@@ -224,13 +224,13 @@ def kind_of(dtype: DType) -> str:
     return "f" if dtypes.is_floating(dtype) else dtype.kind
 
 
-def scan_identity(kind: ReduceKind, dtype: DType) -> bool | int | float:
+def scan_identity(kind: ReduceKind, dtype: DType) -> Any:
     """The element that leaves every other one as it is when combined with it, -0.0 included."""
     is_float_sum = kind is ReduceKind.SUM and dtypes.is_floating(dtype)
     return -0.0 if is_float_sum else reduce_identity(kind, dtype)
 
 
-def reduce_identity(kind: ReduceKind, dtype: DType) -> bool | int | float:
+def reduce_identity(kind: ReduceKind, dtype: DType) -> Any:
     """The element that leaves the combine unchanged (the lowest or highest value for max, min)."""
     if kind in (ReduceKind.SUM, ReduceKind.ANY):
         return False if dtypes.is_bool(dtype) else 0
@@ -241,5 +241,7 @@ def reduce_identity(kind: ReduceKind, dtype: DType) -> bool | int | float:
         return not lowest
     if dtypes.is_floating(dtype):
         return float("-inf") if lowest else float("inf")
+    if dtypes.is_complex(dtype):
+        return complex("-inf-infj") if lowest else complex("inf+infj")
     info = np.iinfo(dtype)
     return int(info.min if lowest else info.max)

@@ -25,6 +25,7 @@ __all__ = [
     "convolve",
     "correlate",
     "cross",
+    "kron",
     "sliding_window_view",
 ]
 
@@ -46,6 +47,7 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Array:
     for name, line in (("first", x), ("second", y)):
         if line.size == 0:
             raise ShapeError(f"{name} array argument cannot be empty")
+    y = y.conj()
     return _slide(x, y, mode) if x.size >= y.size else _slide(y, x, mode)[::-1]
 
 
@@ -111,6 +113,17 @@ def sliding_window_view(
         for d in range(array.ndim)
     )
     return array.see(IndexMap((0,) * array.ndim, rows, rank), (*shape, *window))
+
+
+def kron(a: Any, b: Any) -> Array:
+    """The Kronecker product: every element of `a` times all of `b`, in blocks."""
+    x, y = as_arrays(a, b)
+    ndim = max(x.ndim, y.ndim)
+    x, y = (z.reshape((1,) * (ndim - z.ndim) + z.shape) for z in (x, y))
+    apart: Array = expand_dims(x, tuple(range(1, 2 * ndim, 2))) * expand_dims(
+        y, tuple(range(0, 2 * ndim, 2))
+    )
+    return apart.reshape(tuple(m * n for m, n in zip(x.shape, y.shape, strict=True)))
 
 
 def cross(

@@ -219,8 +219,8 @@ def _apply(name: str, *operands: Operand) -> Node:
 
 
 def linspace(
-    start: float,
-    stop: float,
+    start: complex,
+    stop: complex,
     /,
     num: int = 50,
     *,
@@ -231,18 +231,21 @@ def linspace(
     """`num` numbers from `start` to `stop` (which belongs to them if `endpoint`)."""
     if num < 0:
         raise ValueRangeError(f"Number of samples, {num}, must be non-negative.")
-    target = dtypes.float64 if dtype is None else dtypes.as_dtype(dtype)
+    is_complex = any(isinstance(end, complex) for end in (start, stop))
+    computed = dtypes.complex128 if is_complex else dtypes.float64
+    number: Any = complex if is_complex else float
+    target = computed if dtype is None else dtypes.as_dtype(dtype)
     intervals = num - 1 if endpoint else num
-    count = build.cast(build.iota(num, dtypes.int64), dtypes.float64)
+    count = build.cast(build.iota(num, dtypes.int64), computed)
     step = (stop - start) / intervals if intervals > 0 else math.nan
-    scale = float(step) if intervals > 0 and step != 0 else float(stop - start)
+    scale = step if intervals > 0 and step != 0 else stop - start
     if step == 0:
-        count = _apply("divide", count, as_node(intervals, dtypes.float64))
-    values = _apply("multiply", count, as_node(scale, dtypes.float64))
-    values = _apply("add", values, as_node(float(start), dtypes.float64))
+        count = _apply("divide", count, as_node(intervals, computed))
+    values = _apply("multiply", count, as_node(number(scale), computed))
+    values = _apply("add", values, as_node(number(start), computed))
     if endpoint and num > 1:
         is_last = _apply("equal", build.iota(num, dtypes.int64), num - 1)
-        values = build.where(is_last, as_node(float(stop), dtypes.float64), values)
+        values = build.where(is_last, as_node(number(stop), computed), values)
     if dtypes.is_integer(target):
         values = build.elementwise(Op.FLOOR, values)
     return _created(build.cast(values, target), device)

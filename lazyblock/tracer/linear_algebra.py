@@ -24,7 +24,6 @@ from lazyblock.tracer.protocols import namespace
 __all__ = [
     "dot",
     "inner",
-    "kron",
     "matmul",
     "matvec",
     "outer",
@@ -127,17 +126,6 @@ def outer(a: Any, b: Any, out: Any = None) -> Array:
     """Products of all pairs of elements, in C order."""
     left, right = to_array(a).reshape(-1), to_array(b).reshape(-1)
     return _store(_over_axes(left, right, [], []), out, "multiply")
-
-
-def kron(a: Any, b: Any) -> Array:
-    """Blocks of `b`, one for each element of `a`, multiplied by it."""
-    left, right = to_array(a), to_array(b)
-    rank = max(left.ndim, right.ndim)
-    shapes = [(1,) * (rank - array.ndim) + array.shape for array in (left, right)]
-    spread = [n for extents in zip(shapes[0], (1,) * rank, strict=True) for n in extents]
-    repeated = [n for extents in zip((1,) * rank, shapes[1], strict=True) for n in extents]
-    blocks = _multiply(left.reshape(tuple(spread)), right.reshape(tuple(repeated)))
-    return blocks.reshape(tuple(m * n for m, n in zip(*shapes, strict=True)))
 
 
 # --- how they become contractions ----------------------------------------------------------------

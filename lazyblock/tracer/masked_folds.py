@@ -44,12 +44,11 @@ def _variance(
     values, mask = x.astype(computed), _mask_of(x, where)
     centre = mean(values, axis, computed, True, mask) if about is None else about
     distance = record(FUNCTIONS["subtract"], values, centre)
-    squares = record(FUNCTIONS["multiply"], distance, distance)
+    squares = record(FUNCTIONS["multiply"], distance, distance.conj()).real
     total = squares.sum(axis, keepdims=keepdims, where=mask)
-    count = record(
-        FUNCTIONS["maximum"], _count(mask, axis, keepdims, computed) - computed.type(ddof), 0
-    )
-    return result, record(FUNCTIONS["divide"], total, count)
+    counted = _count(mask, axis, keepdims, total.dtype) - total.dtype.type(ddof)
+    count = record(FUNCTIONS["maximum"], counted, 0)
+    return dtypes.part_dtype(result), record(FUNCTIONS["divide"], total, count)
 
 
 def _mask_of(x: Array, where: Any) -> Array:

@@ -119,7 +119,7 @@ def nanmin(
 def _extreme(
     kind: ReduceKind, x: Array, axis: Axis, out: Any, keepdims: bool, initial: Any, where: Any
 ) -> Any:
-    filled = _without_nan(x, reduce_identity(kind, x.dtype))
+    filled = _without_nan(x, _last_in_rank(kind, x.dtype))
     fold = filled.max if kind is ReduceKind.MAX else filled.min
     best = fold(axis, None, keepdims, initial, where)
     if _has_nan(x) and initial is _NOT_GIVEN:
@@ -150,7 +150,13 @@ def _ranked(x: Array, kind: ReduceKind, axis: int | None) -> Array:
     """The elements with the last in rank for NaN."""
     if _has_nan(x) and bool(isnan(x).all(axis).any()):
         raise ValueRangeError("All-NaN slice encountered")
-    return _without_nan(x, reduce_identity(kind, x.dtype))
+    return _without_nan(x, _last_in_rank(kind, x.dtype))
+
+
+def _last_in_rank(kind: ReduceKind, dtype: dtypes.DType) -> Any:
+    """What no other element is below (MAX) or above; complex numbers rank by their parts."""
+    end = reduce_identity(kind, dtypes.part_dtype(dtype))
+    return complex(end, end) if dtype.kind == "c" else end
 
 
 def nanmean(
@@ -238,6 +244,11 @@ def nan_to_num(
     array = to_array(x)
     if not _has_nan(array):
         return array.copy() if copy else array
+    if dtypes.is_complex(array.dtype):
+        parts = array.copy() if copy else array
+        for part in (parts.real, parts.imag):
+            nan_to_num(part, False, nan, posinf, neginf)
+        return parts
     limit = float(ml_dtypes.finfo(array.dtype).max)  # type: ignore[no-untyped-call]
     highest = limit if posinf is None else posinf
     lowest = -limit if neginf is None else neginf

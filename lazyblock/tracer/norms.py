@@ -16,11 +16,11 @@ import numpy as np
 from lazyblock import dtypes
 from lazyblock.errors import DTypeError, ShapeError, ValueRangeError
 from lazyblock.graph import build
-from lazyblock.graph.index_map import IndexMap
 from lazyblock.shapes import normalize_axes
 from lazyblock.tracer.array import Array
 from lazyblock.tracer.creation import eye, to_array
 from lazyblock.tracer.decompositions import inv, svdvals
+from lazyblock.tracer.diagonals import diagonal as diagonal_along
 from lazyblock.tracer.elementwise import sqrt
 from lazyblock.tracer.folds import Axis
 from lazyblock.tracer.linear_algebra import contract_arrays, matmul
@@ -137,17 +137,7 @@ def _squares(array: Array) -> Array:
 
 def diagonal(x: Any, /, *, offset: int = 0) -> Array:
     """Diagonal number `offset` of the last two axes; a view."""
-    array = to_array(x)
-    if array.ndim < 2:
-        raise ShapeError("diag requires an array of at least two dimensions")
-    *stack, rows, columns = array.shape
-    down, right = max(-offset, 0), max(offset, 0)
-    size = max(min(rows - down, columns - right), 0)
-    rank = len(stack) + 1
-    ends = [0] * len(stack)
-    unit = [tuple(int(e == axis) for e in range(rank)) for axis in range(rank)]
-    places = IndexMap((*ends, down, right), (*unit, unit[-1]), rank)
-    return array.see(places, (*stack, size))
+    return diagonal_along(x, offset, -2, -1)
 
 
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Array:

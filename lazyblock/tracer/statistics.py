@@ -101,7 +101,7 @@ def cov(
     taken_off = (0 if bias else 1) if ddof is None else ddof
     centred: Array = x - average(x, 1, weight, keepdims=True)
     weighted = centred if weight is None else centred * weight
-    products: Array = (centred[:, None, :] * weighted[None, :, :]).sum(2)
+    products: Array = (centred[:, None, :] * weighted.conj()[None, :, :]).sum(2)
     result: Array = products / _degrees_of_freedom(x, weight, aweights, taken_off)
     return result.squeeze()
 
@@ -163,6 +163,9 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
     if covariance.ndim == 0:
         ratio: Array = covariance / covariance
         return ratio
-    deviation = sqrt(diag(covariance))
-    scaled = covariance / deviation[:, None] / deviation[None, :]
-    return clip(scaled, -1, 1)
+    deviation = sqrt(diag(covariance).real)
+    scaled: Array = covariance / deviation[:, None] / deviation[None, :]
+    if not dtypes.is_complex(scaled.dtype):
+        return clip(scaled, -1, 1)
+    scaled.real, scaled.imag = clip(scaled.real, -1, 1), clip(scaled.imag, -1, 1)
+    return scaled

@@ -63,6 +63,21 @@ def test_questions():
     assert lb.can_cast(lb.int8, lb.int16) and not lb.can_cast(lb.int16, lb.int8)
 
 
+def test_repeat_takes_a_count_for_each_element():
+    x = lb.asarray(CUBE, device="cpu")
+    for counts in ([2, 0, 3], lb.asarray([2, 0, 3])):
+        found = lb.repeat(x, counts, axis=1)
+        np.testing.assert_array_equal(found.numpy(), np.repeat(CUBE, [2, 0, 3], axis=1))
+    assert_same_error(lambda x: np.repeat(x, [1, 2], axis=1), CUBE, kind=ValueError)
+    assert_same_error(lambda x: np.repeat(x, -1), CUBE, kind=ValueError)
+
+
+def test_unstacked_parts_are_views():
+    x = lb.asarray(CUBE, device="cpu")
+    lb.unstack(x, axis=2)[1][...] = 0
+    assert not x[:, :, 1].any() and x[:, :, 2].all()
+
+
 def test_shapes_broadcast():
     assert lb.broadcast_shapes((2, 1), (3,), ()) == np.broadcast_shapes((2, 1), (3,), ())
     assert lb.broadcast_shapes() == ()

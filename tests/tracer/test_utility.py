@@ -13,6 +13,9 @@ FUNCTIONS = [
     lambda x: np.diff(x, n=3),
     lambda x: np.diff(x, n=4),
     lambda x: np.diff(x, n=0),
+    lambda x: np.diff(x, prepend=0),
+    lambda x: np.diff(x, append=x[:, :2], axis=1),
+    lambda x: np.diff(x, 2, 0, prepend=x[:1], append=5),
 ]
 
 

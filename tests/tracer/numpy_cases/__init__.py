@@ -6,6 +6,7 @@ Calls of functions that are not offered are left out; docs/numpy_coverage.md say
 from tests.helpers.numpy_calls import is_offered
 from tests.tracer.numpy_cases import (
     arranging,
+    complex_operands,
     folding,
     numerical,
     ordering,
@@ -14,6 +15,6 @@ from tests.tracer.numpy_cases import (
     ufuncs,
 )
 
-_THEMES = [arranging, folding, numerical, ordering, selecting, statistics, ufuncs]
+_THEMES = [arranging, complex_operands, folding, numerical, ordering, selecting, statistics, ufuncs]
 CALLS = [call for theme in _THEMES for call in theme.CALLS if is_offered(call.name)]
 FUSED = [call for theme in _THEMES for call in theme.FUSED]

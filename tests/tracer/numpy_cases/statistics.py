@@ -16,6 +16,7 @@ NOTHING = np.zeros((0, 3))
 SCALAR = np.array(2.5)
 MASK = sample((4, 5), "bool", 5)
 OPERANDS = [REALS, WITH_NANS, WITH_NAN_ROW, SINGLES, HALVES, INTS, BYTES, BOOLS, NOTHING, SCALAR]
+COMPLEX = sample((4, 5), "complex128")
 WEIGHTS = np.array([1.0, 2, 0.5, 3, 1])
 
 CALLS = [
@@ -26,6 +27,14 @@ CALLS = [
         for axis in (None, 0, -1)
     ),
     *(call(name, WITH_NANS, axis=(0, 1), keepdims=True) for name in ("nansum", "nanmax", "nanstd")),
+    *(
+        call(name, np.where(MASK, np.nan, COMPLEX), axis=1)
+        for name in ("nansum", "nanmax", "nanmin", "nanmean", "nanvar", "nanstd")
+    ),
+    call("nan_to_num", np.where(MASK, complex(np.nan, -np.inf), COMPLEX), nan=2),
+    call("cov", COMPLEX),
+    call("corrcoef", COMPLEX),
+    call("average", COMPLEX, 1),
     call("nansum", WITH_NANS, 0, np.float32),
     call("nansum", WITH_NANS, initial=2.0, where=MASK),
     call("nanprod", INTS, axis=1, initial=3),
