@@ -14,9 +14,9 @@ from numpy.random import SeedSequence
 from lazyblock import dtypes
 from lazyblock.errors import DTypeError, ValueRangeError
 from lazyblock.shapes import as_shape, normalize_axis, size_of
-from lazyblock.tracer.arguments import to_host
 from lazyblock.tracer.array import Array, Cell
 from lazyblock.tracer.creation import arange, asarray, to_array
+from lazyblock.tracer.host_functions import to_host
 from lazyblock.tracer.random_bits import long_word
 from lazyblock.tracer.random_distributions import Distributions
 from lazyblock.tracer.random_host import HostDistributions
@@ -165,7 +165,7 @@ def _as_int(value: Any) -> Any:
 
 def _probabilities(p: Any, extent: int) -> Array:
     """Raises: ValueRangeError in NumPy's words."""
-    values = np.asarray(to_host(p), np.float64)
+    values = np.asarray(to_host(p, "random"), np.float64)
     if values.ndim != 1:
         raise ValueRangeError("p must be 1-dimensional")
     if values.size != extent:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from lazyblock import dtypes
-from lazyblock.tracer.arguments import to_host
 from lazyblock.tracer.array import Array
+from lazyblock.tracer.host_functions import to_host
 from lazyblock.tracer.random_source import Size, Source, check_parameters
 
 
@@ -72,16 +72,16 @@ class HostDistributions(Source):
 
     def dirichlet(self, alpha: Any, size: Size = None) -> Array:
         """Rows of shares that sum to 1."""
-        alpha = np.asarray(to_host(alpha), np.float64)
+        alpha = np.asarray(to_host(alpha, "random"), np.float64)
         return self._on_host("dirichlet", (alpha,), size, dtypes.float64, alpha.shape)
 
     def multinomial(self, n: int, pvals: Any, size: Size = None) -> Array:
         """Rows of counts that sum to `n`."""
-        shares = np.asarray(to_host(pvals), np.float64)
+        shares = np.asarray(to_host(pvals, "random"), np.float64)
         return self._on_host("multinomial", (n, shares), size, dtypes.int64, shares.shape)
 
     def multivariate_normal(self, mean: Any, cov: Any, size: Size = None) -> Array:
         """Rows of normal numbers with these means and covariances."""
-        centre, spread = (np.asarray(to_host(x), np.float64) for x in (mean, cov))
+        centre, spread = (np.asarray(to_host(x, "random"), np.float64) for x in (mean, cov))
         given = centre, spread
         return self._on_host("multivariate_normal", given, size, dtypes.float64, centre.shape)
