@@ -5,7 +5,8 @@
 
 The program comes with the CUDA toolkit, or with `pip install nvidia-cuda-sanitizer-api`, as
 `nvidia/cu13/bin/compute-sanitizer`. Checked are the tests that launch kernels: blocks by
-themselves, and whole expressions. Logs go to the folder, their ends are printed.
+themselves, whole expressions, and the example kernels. Logs go to the folder, their ends are
+printed.
 """
 
 from __future__ import annotations
@@ -19,11 +20,15 @@ from benchmarks.gpu_check import PYTEST, Step, run_steps
 
 _FOUND_ERRORS = 99
 _BLOCKS = ("tests/backend/test_cuda.py", "-k", "not refuses")
-_EXPRESSIONS = ("tests/end_to_end/test_one_kernel.py",)
+_EXPRESSIONS = tuple(
+    f"tests/end_to_end/test_{name}.py" for name in ("one_kernel", "scans", "tails")
+)
+_FEW = (*_EXPRESSIONS, "-k", "float32 or launch")
+_EXAMPLES = ("tests/examples/test_kernels.py",)
 # Racecheck follows every access to shared memory: few expressions are enough for it.
 SELECTIONS = {
-    "memcheck": {"blocks": _BLOCKS, "expressions": _EXPRESSIONS},
-    "racecheck": {"blocks": _BLOCKS, "expressions": (*_EXPRESSIONS, "-k", "float32")},
+    "memcheck": {"expressions": _FEW, "examples": _EXAMPLES, "blocks": _BLOCKS},
+    "racecheck": {"expressions": _FEW, "examples": _EXAMPLES, "blocks": _BLOCKS},
     "synccheck": {"blocks": _BLOCKS},
     "initcheck": {"blocks": _BLOCKS},
 }
@@ -49,7 +54,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.sanitizer_check")
     parser.add_argument("sanitizer", nargs="?", default=shutil.which("compute-sanitizer"))
     parser.add_argument("--tools", default="memcheck,racecheck", help=f"of {list(SELECTIONS)}")
-    parser.add_argument("--seconds", type=float, default=130, help="for one of four runs")
+    parser.add_argument("--seconds", type=float, default=130, help="for one of six runs")
     parser.add_argument("--folder", type=Path, default=Path("sanitizer_check"))
     arguments = parser.parse_args()
     if arguments.sanitizer is None:

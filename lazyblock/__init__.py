@@ -10,7 +10,9 @@ from lazyblock import (
     dtypes,
     errors,
     events,
+    fft,
     language,
+    linalg,
     random,
     runtime,
     testing,
@@ -46,12 +48,14 @@ from lazyblock.tracer import (
     insertion,
     inspection,
     joining,
+    linear_algebra,
     manipulation,
     nan_functions,
     order_statistics,
     padding,
     polynomials,
     putting,
+    questions,
     ranges,
     reductions,
     scans,
@@ -60,6 +64,7 @@ from lazyblock.tracer import (
     sets,
     sorting,
     statistics,
+    subscripts,
     taking,
     utility,
 )
@@ -81,12 +86,14 @@ from lazyblock.tracer.imports import *
 from lazyblock.tracer.insertion import *
 from lazyblock.tracer.inspection import *
 from lazyblock.tracer.joining import *
+from lazyblock.tracer.linear_algebra import *
 from lazyblock.tracer.manipulation import *
 from lazyblock.tracer.nan_functions import *
 from lazyblock.tracer.order_statistics import *
 from lazyblock.tracer.padding import *
 from lazyblock.tracer.polynomials import *
 from lazyblock.tracer.putting import *
+from lazyblock.tracer.questions import *
 from lazyblock.tracer.ranges import *
 from lazyblock.tracer.reductions import *
 from lazyblock.tracer.scans import *
@@ -95,6 +102,7 @@ from lazyblock.tracer.selection import *
 from lazyblock.tracer.sets import *
 from lazyblock.tracer.sorting import *
 from lazyblock.tracer.statistics import *
+from lazyblock.tracer.subscripts import *
 from lazyblock.tracer.taking import *
 from lazyblock.tracer.utility import *
 from lazyblock.version import __version__
@@ -116,9 +124,11 @@ __all__ = [
     "dump",
     "errors",
     "events",
+    "fft",
     "heuristics",
     "jit",
     "language",
+    "linalg",
     "load_kernel",
     "next_power_of_2",
     "random",
@@ -127,37 +137,40 @@ __all__ = [
     "testing",
     "tools",
 ]
+__all__ += constants.__all__
+__all__ += dtypes.__all__
 __all__ += bits.__all__
 __all__ += calls.__all__
 __all__ += complex_numbers.__all__
-__all__ += constants.__all__
 __all__ += convolutions.__all__
 __all__ += creation.__all__
 __all__ += data_types.__all__
 __all__ += diagonals.__all__
 __all__ += differences.__all__
-__all__ += dtypes.__all__
 __all__ += elementwise.__all__
 __all__ += evaluation.__all__
-__all__ += inspection.__all__
-__all__ += imports.__all__
 __all__ += histograms.__all__
 __all__ += host_functions.__all__
+__all__ += imports.__all__
 __all__ += insertion.__all__
+__all__ += inspection.__all__
 __all__ += joining.__all__
+__all__ += linear_algebra.__all__
 __all__ += manipulation.__all__
 __all__ += nan_functions.__all__
 __all__ += order_statistics.__all__
 __all__ += padding.__all__
 __all__ += polynomials.__all__
 __all__ += putting.__all__
+__all__ += questions.__all__
 __all__ += ranges.__all__
 __all__ += reductions.__all__
 __all__ += scans.__all__
 __all__ += searching.__all__
+__all__ += selection.__all__
 __all__ += sets.__all__
 __all__ += sorting.__all__
-__all__ += utility.__all__
-__all__ += selection.__all__
 __all__ += statistics.__all__
+__all__ += subscripts.__all__
 __all__ += taking.__all__
+__all__ += utility.__all__

@@ -95,6 +95,10 @@ class SanitizerWarning(UserWarning):
     """A kernel under `config.sanitize` whose result may not be what was meant."""
 
 
+class KernelWarning(UserWarning):
+    """Something in a kernel that is surely not meant."""
+
+
 class OutOfResourcesError(LazyBlockError, MemoryError):
     """Not enough memory, registers or shared memory."""
 

@@ -8,7 +8,7 @@
 | lower_group      | a group                  | block program, arguments, grid       |
 | block passes     | block program            | simpler, legal block program         |
 | compile_program  | block program, target    | CompiledKernel (through the cache)   |
-| _Plan.run        | leaf nodes               | INPUT nodes of the results           |
+| Plan.run         | leaf nodes               | INPUT nodes of the results           |
 
 A plan is kept per fingerprint and device; kernels are kept by their text, so that a new size makes
 a new plan but no new kernel.
@@ -17,32 +17,40 @@ a new plan but no new kernel.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import Any, NamedTuple
-
-import numpy as np
-import numpy.typing as npt
+from dataclasses import replace
+from functools import partial
+from typing import Any
 
 from lazyblock import config, dtypes, events
 from lazyblock.backend import cache, devices
 from lazyblock.backend.block_kernel import BlockKernel
 from lazyblock.backend.compile import compile_program, toolchain_version
-from lazyblock.backend.executable import ArraySlot, Executable, ScalarSlot, Step
-from lazyblock.backend.host_step import HostOperand, HostStep
 from lazyblock.backend.kernel import CompiledKernel
-from lazyblock.backend.runtime.device import Buffer, Device, pack_pointer, pack_scalar
-from lazyblock.dtypes import DType
-from lazyblock.errors import DeviceError, ReplacementError
+from lazyblock.backend.runtime.device import Device
+from lazyblock.device_data import (
+    alias_device,
+    alias_numpy,
+    common_device,
+    default_device,
+    device_names,
+    device_of,
+    expose_host,
+    from_numpy,
+    get_device,
+    number_array,
+    owns_memory,
+    read_record,
+    stream_number,
+    stream_of,
+    to_numpy,
+    write_record,
+)
 from lazyblock.fusion.plan import FusionGroup, FusionPlan
 from lazyblock.fusion.planner import plan_fusion
-from lazyblock.fusion.printer import explain_plan, print_plan
-from lazyblock.fusion.storage import find_storage
-from lazyblock.graph import build
-from lazyblock.graph.attrs import CallAttrs, InputAttrs, Layout, Placeholder
-from lazyblock.graph.checks import PositionCheck, find_position_checks
+from lazyblock.fusion.printer import print_plan
+from lazyblock.graph.attrs import InputAttrs, Placeholder
+from lazyblock.graph.checks import find_position_checks
 from lazyblock.graph.fingerprint import fingerprint
-from lazyblock.graph.host_call import HostCall
 from lazyblock.graph.node import Node, make_input
 from lazyblock.graph.ops import Op
 from lazyblock.graph.passes import GRAPH_PASSES
@@ -50,7 +58,6 @@ from lazyblock.graph.passes.drop_copies import drop_copies
 from lazyblock.graph.passes.place_contractions import place_contractions
 from lazyblock.graph.passes.split_complex import (
     complex_of,
-    join_layout,
     split_complex,
     split_input,
 )
@@ -59,16 +66,13 @@ from lazyblock.graph.passes.split_scans import split_scans
 from lazyblock.graph.printer import print_graph
 from lazyblock.graph.rewrite import replace_nodes
 from lazyblock.graph.verify import verify_graph
-from lazyblock.kernels import Kernel, describe_kernel
+from lazyblock.kernels import Kernel
 from lazyblock.language.kernel_file import KernelFile
-from lazyblock.position_checks import report_waiting, with_checks
+from lazyblock.plan_steps import assemble
+from lazyblock.plans import Plan
 from lazyblock.recently_used import RecentlyUsed
-from lazyblock.replacement import replace_kernel
-from lazyblock.shapes import Shape, Strides
-from lazyblock.source import SourceLine, user_line
+from lazyblock.source import user_line
 from lazyblock.target import Target
-from lazyblock.tiler import types as block_types
-from lazyblock.tiler.call import ArrayNumber
 from lazyblock.tiler.ir import Program, walk
 from lazyblock.tiler.lower.call import is_call, lower_call, lower_host_call
 from lazyblock.tiler.lower.contraction import (
@@ -79,13 +83,8 @@ from lazyblock.tiler.lower.contraction import (
 from lazyblock.tiler.lower.group import lower_group
 from lazyblock.tiler.lower.tail import join_tails
 from lazyblock.tiler.lowered import (
-    ArrayArgument,
-    ConstantArgument,
-    LaunchNumberArgument,
-    LoweredHostCall,
+    Lowered,
     LoweredKernel,
-    SizeArgument,
-    WorkspaceArgument,
 )
 from lazyblock.tiler.math import EXACT_FORMS, FAST_EXPANSIONS, FAST_EXPANSIONS_ON_CPU
 from lazyblock.tiler.passes.contract import contract
@@ -101,10 +100,40 @@ from lazyblock.tiler.passes.version_masks import version_masks
 from lazyblock.tiler.printer import print_program
 from lazyblock.tiler.verify import verify_program
 
-NDArray = npt.NDArray[Any]
+__all__ = [
+    "CPU_PASSES",
+    "EMULATOR_PASSES",
+    "FAST_CPU_PASSES",
+    "FAST_GPU_PASSES",
+    "GPU_PASSES",
+    "TIDY_PASSES",
+    "Frozen",
+    "alias_device",
+    "alias_numpy",
+    "compile_block_program",
+    "compile_for",
+    "default_device",
+    "device_names",
+    "device_of",
+    "evaluate",
+    "explain",
+    "expose_host",
+    "freeze",
+    "from_numpy",
+    "get_device",
+    "kernels",
+    "load_block_program",
+    "number_array",
+    "owns_memory",
+    "read_record",
+    "stream_number",
+    "stream_of",
+    "to_numpy",
+    "write_record",
+]
+
 GraphPass = Callable[[Sequence[Node]], list[Node]]
 BlockPass = Callable[[Program], Program]
-Lowered = LoweredKernel | LoweredHostCall
 
 # Before the cache key is taken: what is printed, keyed and shown.
 TIDY_PASSES: tuple[BlockPass, ...] = (fold_constants, eliminate_common, eliminate_dead)
@@ -138,181 +167,7 @@ FAST_GPU_PASSES: tuple[BlockPass, ...] = (
 _PROGRAMS_PER_UNIT = {"cpu": 4, "cuda": 8}  # that split reductions aim at
 _MOST_PLANS = 4096
 
-_plans: RecentlyUsed[Hashable, _Plan] = RecentlyUsed(_MOST_PLANS)
-
-
-class _Result(NamedTuple):
-    """An output: which of `Executable.results` holds it, and how."""
-
-    number: int
-    layout: Layout
-    line: SourceLine
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """All that is known about an expression on one device."""
-
-    fusion: FusionPlan
-    lowered: tuple[Lowered, ...]
-    executable: Executable
-    results: tuple[_Result, ...]
-    leaves: tuple[Op, ...]  # INPUT or CONSTANT
-    checks: tuple[PositionCheck, ...] = ()  # of the last results, which nobody asked for
-
-    @cached_property
-    def run(self) -> Callable[[Sequence[Node]], list[Node]]:
-        """Run on leaves like those that were planned for; gives evaluated nodes."""
-        texts = [
-            f"nodes[{n}].attrs.storage"
-            if op is Op.INPUT
-            else f"int.from_bytes(nodes[{n}].attrs.data, 'little')"
-            for n, op in enumerate(self.leaves)
-        ]
-        return self.make_function(texts, {})
-
-    def make_function(
-        self, leaves: Sequence[str], names: dict[str, Any]
-    ) -> Callable[[Sequence[Node]], list[Node]]:
-        """As `run`, with texts of the leaves in terms of `nodes`, its parameter, and `names`."""
-        layouts = {f"layout{n}": result.layout for n, result in enumerate(self.results)}
-        lines = {f"line{n}": result.line for n, result in enumerate(self.results)}
-        tools = {"make_input": make_input, "InputAttrs": InputAttrs, "plan": self}
-
-        def make_results(buffers: Sequence[str]) -> list[str]:
-            return [
-                f"make_input(InputAttrs({buffers[result.number]}, layout{n}, plan), line{n})"
-                for n, result in enumerate(self.results)
-            ]
-
-        names = names | layouts | lines | tools
-        run = self.executable.make_function("nodes", leaves, make_results, names)
-        return with_checks(run, self.checks, self.executable.device)
-
-    def with_kernel(self, number: int, kernel: KernelFile) -> _Plan:
-        """The plan with one kernel replaced. Raises: ReplacementError, CompileError."""
-        places = self.launches
-        if not 0 <= number < len(places):
-            raise ReplacementError(f"There is no kernel {number} among {len(places)}.")
-        place, old, step = places[number]
-        built = kernel.build(old.program.parameters, old.program.noalias)
-        block = load_block_program(built, self.executable.device)
-        steps, lowered = list(self.executable.steps), list(self.lowered)
-        lowered[place], steps[place] = replace_kernel(old, step, block, kernel.grid)
-        executable = replace(self.executable, steps=tuple(steps))
-        return replace(self, lowered=tuple(lowered), executable=executable)
-
-    @property
-    def kernels(self) -> tuple[Kernel, ...]:
-        return tuple(describe_kernel(low, step) for _, low, step in self.launches)
-
-    @property
-    def launches(self) -> list[tuple[int, LoweredKernel, Step]]:
-        """The steps that are launches, each with its place."""
-        pairs = enumerate(zip(self.lowered, self.executable.steps, strict=True))
-        return [
-            (place, low, step)
-            for place, (low, step) in pairs
-            if isinstance(low, LoweredKernel) and isinstance(step, Step)
-        ]
-
-
-# --- host data ---
-
-
-def default_device() -> str:
-    """Name of the device new arrays go to."""
-    return devices.default_device().name
-
-
-def device_names() -> tuple[str, ...]:
-    """Names of the devices of this machine."""
-    return devices.names()
-
-
-def device_of(node: Node) -> str:
-    """Name of the device an INPUT's data is on; of the default device for other nodes."""
-    return _device_of([node]).name
-
-
-def from_numpy(array: NDArray, device: str | None = None) -> Node:
-    """Copy host data to a device (None = the default one); the node lies in C order.
-
-    Raises: DeviceError when the device is missing.
-    """
-    place = devices.get_device(device)
-    dtype = dtypes.as_dtype(array.dtype)
-    native = np.ascontiguousarray(array, dtype).reshape(array.shape)
-    return build.input_array(place.from_host(native), array.shape, dtype)
-
-
-def alias_numpy(array: NDArray) -> Node:
-    """An array over the same host memory, strides included; CPU only."""
-    dtype = dtypes.as_dtype(array.dtype)
-    strides = tuple(stride // dtype.itemsize for stride in array.strides)
-    buffer = devices.alias_host(array)
-    offset = (array.ctypes.data - buffer.pointer) // dtype.itemsize
-    return build.input_array(buffer, array.shape, dtype, strides, offset)
-
-
-def alias_device(
-    name: str, address: int, shape: Shape, dtype: DType, strides: Strides, owner: Any
-) -> Node:
-    """An array over memory of a GPU that `owner` keeps; `address` is that of the first element."""
-    buffer, offset = devices.alias_device(name, address, dtype.itemsize, owner)
-    return build.input_array(buffer, shape, dtype, strides, offset)
-
-
-def stream_of(buffer: Any) -> int | None:
-    """The number of the stream that computes a buffer; None for devices without streams."""
-    return buffer.device.stream_number()  # type: ignore[no-any-return]
-
-
-def stream_number(name: str) -> int | None:
-    """The number of a device's stream. Raises: DeviceError."""
-    return devices.get_device(name).stream_number()
-
-
-def to_numpy(node: Node) -> NDArray:
-    """The elements of an INPUT node; read-only on the CPU. Waits for the device."""
-    attrs = node.attrs
-    assert isinstance(attrs, InputAttrs), "evaluate first"
-    buffer: Any = attrs.storage
-    device: Device = buffer.device
-    values = device.to_host(buffer, attrs.offset, attrs.dtype, attrs.shape, attrs.strides)
-    report_waiting(device)
-    return values
-
-
-def get_device(name: str | None) -> Device:
-    """The device called `name`; None for the default. Raises: DeviceError."""
-    return devices.get_device(name)
-
-
-def expose_host(array: NDArray) -> Buffer:
-    """Make the CPU device know a NumPy array's memory for as long as the result lives."""
-    return devices.alias_host(array)
-
-
-def read_record(key: str) -> dict[str, Any] | None:
-    """Facts kept on disk by `write_record`; None when there are none."""
-    return cache.read_record(key)
-
-
-def write_record(key: str, record: dict[str, Any]) -> None:
-    """Keep facts (plain JSON) in the disk cache."""
-    cache.write_record(key, record)
-
-
-def number_array(number: int, dtype: DType) -> ArrayNumber:
-    """What stands for an array among the arguments of a recorded kernel."""
-    return ArrayNumber(number, dtype)
-
-
-def owns_memory(node: Node) -> bool:
-    """Whether an INPUT's memory is lazyblock's own, for it to overwrite."""
-    attrs = node.attrs
-    return isinstance(attrs, InputAttrs) and not getattr(attrs.storage, "is_foreign", False)
+_plans: RecentlyUsed[Hashable, Plan] = RecentlyUsed(_MOST_PLANS)
 
 
 # --- evaluation ---
@@ -324,7 +179,7 @@ def evaluate(outputs: Sequence[Node], reason: str) -> list[Node]:
     if not pending:
         return list(outputs)
     key, leaves = fingerprint(pending)
-    device = _device_of(leaves)
+    device = common_device(leaves)
     plan = _find_plan(key, pending, leaves, device)
     results = plan.run(leaves)
     if events.is_observed():
@@ -352,21 +207,17 @@ def kernels(outputs: Sequence[Node]) -> tuple[Kernel, ...]:
 def explain(outputs: Sequence[Node]) -> str:
     """What is fused into which kernel and why, bytes, flops."""
     plan = _plan_of(outputs)
-    return _explain(plan) if plan else "nothing to compute\n"
+    return plan.explain() if plan else "nothing to compute\n"
 
 
-def _explain(plan: _Plan) -> str:
-    return explain_plan(plan.fusion, [(k.name, k.stats) for k in plan.kernels])
-
-
-def _plan_of(outputs: Sequence[Node]) -> _Plan | None:
+def _plan_of(outputs: Sequence[Node]) -> Plan | None:
     """The plan that computes `outputs`, or that has computed them already."""
     pending = [node for node in dict.fromkeys(outputs) if node.op is not Op.INPUT]
     if not pending:
         makers = (node.attrs.maker for node in outputs if isinstance(node.attrs, InputAttrs))
         return next((maker for maker in makers if maker), None)
     key, leaves = fingerprint(pending)
-    return _find_plan(key, pending, leaves, _device_of(leaves))
+    return _find_plan(key, pending, leaves, common_device(leaves))
 
 
 class Frozen:
@@ -380,7 +231,7 @@ class Frozen:
         position = {node: number for number, node in enumerate(inputs)}
         computed = [node for node in dict.fromkeys(outputs) if node.op is not Op.INPUT]
         key, leaves = fingerprint(computed)
-        self._plan = _find_plan(key, computed, leaves, _device_of(leaves))
+        self._plan = _find_plan(key, computed, leaves, common_device(leaves))
         texts, captured = [], {}
         for n, leaf in enumerate(leaves):
             if leaf in position:
@@ -411,7 +262,7 @@ class Frozen:
 
         Raises: ReplacementError when it computes something else, CompileError.
         """
-        self._plan = self._plan.with_kernel(number, kernel)
+        self._plan = self._plan.with_kernel(number, kernel, load_block_program)
         self._compile_calls()
 
     @property
@@ -420,7 +271,7 @@ class Frozen:
 
     def explain(self) -> str:
         """What is fused into which kernel and why, bytes, flops."""
-        return _explain(self._plan)
+        return self._plan.explain()
 
 
 freeze = Frozen
@@ -429,23 +280,9 @@ freeze = Frozen
 # --- making plans ---
 
 
-def _device_of(leaves: Sequence[Node]) -> Device:
-    found: dict[str, Device] = {}
-    for leaf in leaves:
-        if isinstance(leaf.attrs, InputAttrs):
-            device = leaf.attrs.storage.device
-            found[device.name] = device
-    if len(found) > 1:
-        raise DeviceError(
-            f"Arrays are on different devices: {', '.join(sorted(found))}.",
-            hint="move one with lb.asarray(x, device=...).",
-        )
-    return next(iter(found.values())) if found else devices.default_device()
-
-
 def _find_plan(
     key: Hashable, outputs: Sequence[Node], leaves: Sequence[Node], device: Device
-) -> _Plan:
+) -> Plan:
     full_key = (device, config.code_values(), key)
     plan = _plans.get(full_key)
     if plan is None:
@@ -454,7 +291,7 @@ def _find_plan(
     return plan
 
 
-def _make_plan(outputs: Sequence[Node], leaves: Sequence[Node], device: Device) -> _Plan:
+def _make_plan(outputs: Sequence[Node], leaves: Sequence[Node], device: Device) -> Plan:
     placeholders = [_without_data(leaf) for leaf in leaves]  # a plan keeps no arrays alive
     outputs = replace_nodes(
         outputs, dict(zip(leaves, map(_as_leaf, leaves, placeholders), strict=True))
@@ -463,9 +300,9 @@ def _make_plan(outputs: Sequence[Node], leaves: Sequence[Node], device: Device) 
     outputs = [*outputs, *found]
     fusion, lowered, compiled = compile_for(outputs, device.target)
     _report(outputs, fusion, compiled)
-    executable, results = _assemble(outputs, fusion, lowered, compiled, placeholders, device)
+    executable, results = assemble(outputs, fusion, lowered, compiled, placeholders, device)
     ops = tuple(leaf.op for leaf in leaves)
-    return _Plan(fusion, lowered, executable, results, ops, checks)
+    return Plan(fusion, lowered, executable, results, ops, checks)
 
 
 def compile_for(
@@ -513,11 +350,11 @@ def _simplify(outputs: Sequence[Node], target: Target) -> list[Node]:
         partial(split_scans, num_programs=programs, may_wait=target.is_gpu),
         partial(split_reductions, num_programs=programs),
     )
-    # complex numbers first: no other pass knows them; fold_views again: cut axes are views; copies
-    # last: what they keep in memory stays as it is
+    # contractions first, which may be of complex numbers, then these: no other pass knows them;
+    # fold_views again: cut axes are views; copies last: what they keep in memory stays as it is
     passes: tuple[GraphPass, ...] = (
-        split_complex,
         place,
+        split_complex,
         *GRAPH_PASSES,
         *splits,
         *GRAPH_PASSES,
@@ -598,127 +435,3 @@ def _report_stages(kernel: CompiledKernel) -> None:
     if events.is_observed():
         for stage, text in kernel.stages.items():
             events.emit(events.StageDone(kernel.name, stage, text))
-
-
-def _assemble(
-    outputs: Sequence[Node],
-    fusion: FusionPlan,
-    lowered: Sequence[Lowered],
-    compiled: Sequence[CompiledKernel],
-    leaves: Sequence[Node],
-    device: Device,
-) -> tuple[Executable, tuple[_Result, ...]]:
-    """Number arrays, fill slot templates, find where every array is used last."""
-    leaf_number = {leaf: i for i, leaf in enumerate(leaves)}
-    stored = dict.fromkeys(node for group in fusion.groups for node in group.stored)
-    # a constant that is a result has two numbers: the scalar passed in and the array it fills
-    number = leaf_number | {node: len(leaves) + i for i, node in enumerate(stored)}
-    storages = [find_storage(node, stored) for node in fusion.outputs]
-    bases = [number[s.base] for s in storages if s]
-    kept = list(dict.fromkeys(bases))
-    last_use = _last_uses(lowered, number)
-    kernels = iter(compiled)
-    steps: list[Step | HostStep] = []
-    for position, (group, low) in enumerate(zip(fusion.groups, lowered, strict=True)):
-        done = [n for n, last in last_use.items() if last == position and n >= len(leaves)]
-        frees = tuple(n for n in done if n not in kept)
-        if isinstance(low, LoweredHostCall):
-            steps.append(_host_step(low, number, frees))
-            continue
-        kernel = next(kernels)
-        workspace = _make_workspace(low, device)
-        template, arrays, scalars, counters = _fill_slots(low, number, leaf_number, workspace)
-        steps.append(
-            Step(
-                kernel,
-                devices.load(kernel, device),
-                low.grid,
-                _launch_work(low),
-                template,
-                arrays,
-                scalars,
-                tuple((number[node], node.nbytes) for node in group.stored),
-                frees,
-                counters,
-                workspace,
-            )
-        )
-    results = tuple(
-        _Result(
-            kept.index(number[s.base]),
-            _layout_as(output, Layout(node.shape, node.dtype, s.strides, s.offset)),
-            node.line,
-        )
-        for output, node, s in zip(outputs, fusion.outputs, storages, strict=True)
-        if s
-    )
-    return Executable(device, tuple(steps), len(leaves) + len(stored), tuple(kept)), results
-
-
-def _layout_as(output: Node, layout: Layout) -> Layout:
-    """The layout of what was asked for, given that of the array planned for it."""
-    is_complex = dtypes.is_complex(output.dtype)
-    return join_layout(layout, output.dtype) if is_complex else layout
-
-
-def _host_step(low: LoweredHostCall, number: dict[Node, int], frees: tuple[int, ...]) -> HostStep:
-    first = low.results[0]
-    attrs = first.attrs
-    assert isinstance(attrs, CallAttrs)
-    call: HostCall = attrs.call
-    operands = tuple(
-        HostOperand(number[s.base], s.offset, node.dtype, node.shape, s.strides)
-        for s, node in zip(low.operands, first.inputs, strict=True)
-    )
-    run = partial(call.run, results=attrs.results)
-    results = tuple(number[node] for node in low.results)
-    return HostStep(call.name, run, operands, results, frees, str(first.line))
-
-
-def _launch_work(low: LoweredKernel) -> int:
-    """Elements touched; 0 exactly if there is nothing to launch."""
-    return max(low.work, 1) if low.grid[0] else 0
-
-
-def _last_uses(lowered: Sequence[Lowered], number: dict[Node, int]) -> dict[int, int]:
-    return {number[base]: position for position, low in enumerate(lowered) for base in low.bases}
-
-
-def _make_workspace(low: LoweredKernel, device: Device) -> Buffer | None:
-    """Zeros, for the kernel to keep; None if it needs no memory of its own."""
-    sizes = [a.nbytes for a in low.arguments if isinstance(a, WorkspaceArgument)]
-    return device.from_host(np.zeros(sum(sizes), np.uint8)) if sizes else None
-
-
-def _fill_slots(
-    low: LoweredKernel,
-    number: dict[Node, int],
-    leaf_number: dict[Node, int],
-    workspace: Buffer | None,
-) -> tuple[bytes, tuple[ArraySlot, ...], tuple[ScalarSlot, ...], tuple[int, ...]]:
-    slots = bytearray()
-    arrays, scalars, counters = [], [], []
-    for argument in low.arguments:
-        position = len(slots)
-        slots += bytes(8)
-        if isinstance(argument, ArrayArgument):
-            offset = argument.offset * argument.base.dtype.itemsize
-            arrays.append(ArraySlot(position, number[argument.base], offset))
-        elif isinstance(argument, ConstantArgument):
-            if argument.node in leaf_number:
-                scalars.append(ScalarSlot(position, leaf_number[argument.node]))
-            else:
-                slots[position:] = pack_scalar(
-                    build.constant_value(argument.node), argument.node.dtype
-                )
-        elif isinstance(argument, WorkspaceArgument):
-            assert workspace is not None
-            slots[position:] = pack_pointer(workspace.pointer)
-        elif isinstance(argument, LaunchNumberArgument):
-            counters.append(position)
-        else:
-            assert isinstance(argument, SizeArgument)
-            slots[position:] = pack_scalar(argument.value, block_types.to_numpy(argument.type))
-    for extent in low.grid:
-        slots += extent.to_bytes(8, "little")
-    return bytes(slots), tuple(arrays), tuple(scalars), tuple(counters)

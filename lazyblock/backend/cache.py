@@ -28,11 +28,13 @@ from lazyblock.version import __version__
 _MAGIC = b"lazyblock kernel 1\n"
 _SUFFIX = ".kernel"
 _EVICT_TO = 0.75  # of the size bound, so that eviction is rare
+_MOST_UNCOUNTED = 1 / 64  # of the bound: what is written before the directory is read again
 
 _memory: dict[str, CompiledKernel] = {}
 _locks: dict[str, threading.Lock] = {}
 _guard = threading.Lock()
 _warned = False
+_written: dict[Path, int] = {}  # bytes, by directory, since it was read last
 
 
 def make_key(program_text: str, target: Target, toolchain: str) -> str:
@@ -149,12 +151,12 @@ def _write(key: str, metadata: dict[str, Any], image: bytes) -> None:
         handle, name = tempfile.mkstemp(dir=folder, prefix=".", suffix=".part")
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(_encode(key, metadata, image))
+                nbytes = file.write(_encode(key, metadata, image))
             os.replace(name, folder / (key + _SUFFIX))
         except OSError:
             os.unlink(name)
             raise
-        _evict(folder)
+        _count(folder, nbytes)
     except OSError as error:
         _warn(folder, error)
 
@@ -179,6 +181,15 @@ def _warn(folder: Path, error: OSError) -> None:
             "compiled anew in every process. Set LAZYBLOCK_CACHE_DIR to a writable directory.",
             stacklevel=2,
         )
+
+
+def _count(folder: Path, nbytes: int) -> None:
+    """Look for what to drop at the first write, and whenever much has been written since."""
+    before = _written.get(folder)
+    _written[folder] = (before or 0) + nbytes
+    if before is None or _written[folder] > config.current.cache_bytes * _MOST_UNCOUNTED:
+        _written[folder] = 0
+        _evict(folder)
 
 
 def _evict(folder: Path) -> None:

@@ -6,6 +6,7 @@ Operands broadcast here (a VIEW where needed); dtypes must be equal already, sav
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,6 @@ from lazyblock.shapes import Shape, Strides, broadcast_shapes, contiguous_stride
 from lazyblock.source import SourceLine, user_line
 
 _OWN_FRAMES = 2  # user_line and a constructor
-_MOST_JOINED = 16  # arrays that one kernel joins: each costs a test of every element
 
 
 def input_array(
@@ -132,8 +132,12 @@ def view(node: Node, map: IndexMap, shape: Shape, may_leave: bool = False) -> No
     """
     if shape == node.shape and map.is_identity:
         return node
-    attrs = ViewAttrs(map.normalized(shape, node.shape), shape, may_leave)
-    return make_node(Op.VIEW, (node,), attrs)
+    return make_node(Op.VIEW, (node,), _view_attrs(map, shape, node.shape, may_leave))
+
+
+@lru_cache(maxsize=4096)
+def _view_attrs(map: IndexMap, shape: Shape, operand_shape: Shape, may_leave: bool) -> ViewAttrs:
+    return ViewAttrs(map.normalized(shape, operand_shape), shape, may_leave)
 
 
 def pad(node: Node, axis: int, before: int, after: int, value: Any) -> Node:
@@ -203,32 +207,6 @@ def is_outside(position: Node, extent: int) -> Node:
     below = elementwise(Op.LESS, position, fixed(0, dtypes.int64))
     above = elementwise(Op.GREATER_EQUAL, position, fixed(extent, dtypes.int64))
     return elementwise(Op.BITWISE_OR, below, above)
-
-
-def concatenate(nodes: Sequence[Node], axis: int) -> Node:
-    """Arrays of one dtype after each other along an axis; many are joined in groups, then those."""
-    nodes = [node for node in nodes if node.shape[axis]] or nodes[:1]
-    while len(nodes) > 1:
-        groups = range(0, len(nodes), _MOST_JOINED)
-        nodes = [_join(nodes[start : start + _MOST_JOINED], axis) for start in groups]
-    return nodes[0]
-
-
-def _join(nodes: Sequence[Node], axis: int) -> Node:
-    """Every element picks its array."""
-    total = sum(node.shape[axis] for node in nodes)
-    shape = (*nodes[0].shape[:axis], total, *nodes[0].shape[axis + 1 :])
-    place = positions(shape, axis)
-    start, joined = total, None
-    for node in reversed(nodes):
-        end, start = start, start - node.shape[axis]
-        starts = [-start if d == axis else 0 for d in range(node.ndim)]
-        may_leave = len(nodes) > 1
-        moved = view(node, index_map.slices(starts, [1] * node.ndim), shape, may_leave)
-        is_here = elementwise(Op.LESS, place, fixed(end, dtypes.int64))
-        joined = moved if joined is None else where(is_here, moved, joined)
-    assert joined is not None
-    return joined
 
 
 def permute(node: Node, axes: Sequence[int]) -> Node:

@@ -8,8 +8,8 @@ composition of them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
 
 from lazyblock.shapes import Shape
 
@@ -21,9 +21,19 @@ class IndexMap:
     offsets: tuple[int, ...]
     coefficients: tuple[tuple[int, ...], ...]
     rank: int
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((self.offsets, self.coefficients, self.rank)))
+
+    def __hash__(self) -> int:
+        return self._hash
 
     def compose(self, inner: IndexMap) -> IndexMap:
         """The map i -> self(inner(i))."""
+        return _compose(self, inner)
+
+    def _compose(self, inner: IndexMap) -> IndexMap:
         assert inner.operand_rank == self.rank, (self, inner)
         offsets, rows = [], []
         for offset, row in zip(self.offsets, self.coefficients, strict=True):
@@ -102,6 +112,9 @@ class IndexMap:
         return IndexMap(offsets, rows, self.rank)
 
 
+_compose = lru_cache(maxsize=4096)(IndexMap._compose)
+
+
 def _dot(left: Sequence[int], right: Sequence[int]) -> int:
     return sum(a * b for a, b in zip(left, right, strict=True))
 
@@ -130,6 +143,7 @@ def permutation(axes: Sequence[int]) -> IndexMap:
     return from_axes(inverse, len(axes))
 
 
+@lru_cache(maxsize=4096)
 def broadcast(operand_shape: Shape, shape: Shape) -> IndexMap:
     """Map of `broadcast_to`: axes align at the end, extents of 1 stay at 0."""
     lead = len(shape) - len(operand_shape)

@@ -15,20 +15,19 @@ from lazyblock.graph.attrs import NO_ATTRS, Attrs, InputAttrs
 from lazyblock.graph.infer import infer
 from lazyblock.graph.ops import Op
 from lazyblock.shapes import Shape, size_of
-from lazyblock.source import SourceLine, user_line
+from lazyblock.source import Place, SourceLine, line_of, user_place
 
 
 class Node:
     """One operation on whole arrays. Compare with `is`."""
 
-    __slots__ = ("__weakref__", "attrs", "dtype", "inputs", "line", "op", "shape")
+    __slots__ = ("__weakref__", "_place", "attrs", "dtype", "inputs", "op", "shape")
 
     op: Op
     inputs: tuple[Node, ...]
     attrs: Attrs
     shape: Shape
     dtype: DType
-    line: SourceLine
 
     def __init__(
         self,
@@ -37,14 +36,19 @@ class Node:
         attrs: Attrs,
         shape: Shape,
         dtype: DType,
-        line: SourceLine,
+        place: Place | SourceLine,
     ) -> None:
         self.op = op
         self.inputs = inputs
         self.attrs = attrs
         self.shape = shape
         self.dtype = dtype
-        self.line = line
+        self._place = place
+
+    @property
+    def line(self) -> SourceLine:
+        """Where it was recorded."""
+        return line_of(self._place)
 
     @property
     def size(self) -> int:
@@ -70,7 +74,8 @@ class _Reference(weakref.ref[Node]):
     key: Any
 
 
-_OWN_FRAMES = 3  # user_line, make_node and a constructor of build.py
+_OWN_FRAMES = 3  # user_place, make_node and a constructor of build.py
+_OWN_FRAMES_OF_OPERATORS = 4  # user_place, make_elementwise, a method of Function and an operator
 _table: dict[Any, _Reference] = {}
 
 
@@ -83,7 +88,21 @@ def make_node(
     node = reference() if reference is not None else None
     if node is None:
         shape, dtype = infer(op, inputs, attrs)
-        node = Node(op, inputs, attrs, shape, dtype, line or user_line(_OWN_FRAMES))
+        node = Node(op, inputs, attrs, shape, dtype, line or user_place(_OWN_FRAMES))
+        new_reference = _Reference(node, _forget)
+        new_reference.key = key
+        _table[key] = new_reference
+    return node
+
+
+def make_elementwise(op: Op, inputs: tuple[Node, ...], shape: Shape, dtype: DType) -> Node:
+    """As `make_node`, faster: for an elementwise op that is known to give `shape` and `dtype`."""
+    key = (op, inputs, NO_ATTRS)
+    reference = _table.get(key)
+    node = reference() if reference is not None else None
+    if node is None:
+        place = user_place(_OWN_FRAMES_OF_OPERATORS)
+        node = Node(op, inputs, NO_ATTRS, shape, dtype, place)
         new_reference = _Reference(node, _forget)
         new_reference.key = key
         _table[key] = new_reference

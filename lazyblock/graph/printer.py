@@ -35,7 +35,8 @@ def _settings(node: Node) -> str:
     pairs = [
         f"{entry.name}={_value(getattr(node.attrs, entry.name))}"
         for entry in dataclasses.fields(node.attrs)
-        if entry.name not in ("shape", "dtype") and getattr(node.attrs, entry.name) != entry.default
+        if entry.repr and entry.name not in ("shape", "dtype")
+        if getattr(node.attrs, entry.name) != entry.default
     ]
     return f" {{{', '.join(pairs)}}}" if pairs else ""
 

@@ -8,7 +8,7 @@ from builtins import tuple
 
 from lazyblock.language import core, extra, math, methods, random
 from lazyblock.language.aggregate import aggregate
-from lazyblock.language.constexpr import const, constexpr, constexpr_function
+from lazyblock.language.constexpr import const, constexpr, constexpr_function, constexpr_type
 from lazyblock.language.dtypes import (
     bfloat16,
     block_type,
@@ -200,6 +200,7 @@ __all__ = [
     "const",
     "constexpr",
     "constexpr_function",
+    "constexpr_type",
     "core",
     "cos",
     "cumprod",

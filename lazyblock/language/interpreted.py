@@ -22,7 +22,7 @@ from lazyblock.language.eager import EagerBuilder
 from lazyblock.language.function import KernelFunction
 from lazyblock.language.specs import ArgumentSpec, Constant, Pointer, Tuple
 from lazyblock.language.tensor import tensor
-from lazyblock.tiler.interpret_memory import memory_of
+from lazyblock.tiler.interpret.memory import memory_of
 from lazyblock.tiler.types import to_numpy
 
 NDArray = npt.NDArray[Any]

@@ -181,7 +181,10 @@ def load_kernel(path: str | Path) -> KernelFile:
     if spec is None or spec.loader is None or not path.is_file():
         raise CompileError(f"There is no kernel's file '{path}'.")
     module = importlib.util.module_from_spec(spec)
-    code = compile(path.read_text(), str(path), "exec")
+    try:
+        code = compile(path.read_text(), str(path), "exec")
+    except SyntaxError as error:
+        raise CompileError(f"'{path}' is no Python: {error.msg}, line {error.lineno}.") from None
     exec(code, vars(module))
     kernels = [value for value in vars(module).values() if isinstance(value, JitFunction)]
     if not kernels or not hasattr(module, "GRID"):

@@ -87,3 +87,6 @@ class LoweredHostCall:
     def bases(self) -> Iterable[Node]:
         """The arrays in memory that it reads or writes."""
         return (*(operand.base for operand in self.operands), *self.results)
+
+
+Lowered = LoweredKernel | LoweredHostCall

@@ -29,6 +29,8 @@ _CLUSTERED_ROW = 1 << 15  # bytes of the shortest row for clusters
 _CLUSTER_COST = 1.03
 _LARGE_CTA, _LARGE_CTA_COST = 512, 1.02
 _LONE_CTA_COST = 1.3  # nothing runs while it starts, waits and ends
+_CTA_COSTS = ((1024, 1.6), (512, 1.25), (0, 1.0))  # by least threads, where rows are few
+_WAITING_REGISTERS = 16  # of a thread, where rows are few
 _NARROW_COST = 1.5  # of accesses below the widest
 _MANY = 24  # words of a thread: with more, less is computed at once
 
@@ -62,13 +64,13 @@ class RowCut:
 class Row:
     """What is cut: elements, their bytes in registers and, of the widest array, in memory.
 
-    is_few: whether there are fewer rows than multiprocessors.
+    num_rows: of the whole kernel; few where a multiprocessor has one at most.
     """
 
     extent: int
     nbytes: int
     memory_nbytes: int
-    is_few: bool
+    num_rows: int
 
 
 def cut_row(row: Row, target: Target) -> RowCut | None:
@@ -107,8 +109,8 @@ def _cost(cut: RowCut, row: Row, target: Target) -> float | None:
     cost = cut.pieces * cut.block / row.extent * (1 + max(words - _MANY, 0) / 200)
     cost *= _NARROW_COST if is_narrow else 1
     cost *= max(_LINE / (cut.num_threads * vector_bytes), 1)
-    if row.is_few:
-        return cost * (8 + words) * (1 + cut.num_ctas / 16)
+    if row.num_rows <= target.num_units:
+        return cost * _time_of_few(cut, row, words, registers, target)
     resident = min(
         _REGISTERS // (registers * cut.cta_threads), _MOST_RESIDENT // cut.cta_threads, _CTAS
     )
@@ -118,3 +120,11 @@ def _cost(cut: RowCut, row: Row, target: Target) -> float | None:
     cost *= _CLUSTER_COST if cut.num_ctas > 1 else 1
     cost *= _LARGE_CTA_COST if cut.cta_threads >= _LARGE_CTA else 1
     return cost * (_LONE_CTA_COST if resident < 2 else 1)
+
+
+def _time_of_few(cut: RowCut, row: Row, words: int, registers: int, target: Target) -> float:
+    """Relative time of few rows: little for a thread to do, but small CTAs that run at once."""
+    threads = row.num_rows * cut.num_ctas * cut.cta_threads
+    at_once = target.num_units * _REGISTERS / (registers + _WAITING_REGISTERS)
+    size = next(cost for least, cost in _CTA_COSTS if cut.cta_threads >= least)
+    return max(threads / at_once, 1) * (8 + words) * (1 + cut.num_ctas / 16) * size

@@ -196,11 +196,11 @@ def _schedule_rows(
     widest = max((a.base.dtype.itemsize for a in accesses), default=4)
     widest = max(widest, 4) * (2 if work.has_scan else 1)
     row_bytes = dimensions[inner].extent * widest
-    is_few = size_of([dimensions[p].extent for p in kept]) <= target.num_units
+    num_rows = size_of([dimensions[p].extent for p in kept])
     is_held = work.num_walks > 1 or row_bytes <= _SUMMED_ROW_BYTES
     if target.is_gpu and len(reduced) == 1 and is_held and not work.has_scan:
         memory = max((a.base.dtype.itemsize for a in accesses), default=4)
-        cut = cut_row(Row(dimensions[inner].extent, widest, memory, is_few), target)
+        cut = cut_row(Row(dimensions[inner].extent, widest, memory, num_rows), target)
         if cut is not None:
             return _schedule_pieces(cut, blocks, row, inner, dimensions)
     _cut_rows(blocks, row, inner, len(reduced) == 1, widest, dimensions, target)

@@ -168,6 +168,7 @@ class Array(Operators, Shaping, Methods, ComplexParts, Conversions, Exports, Num
             return shown._write(shown._converted(value, shown.shape))
         node = self._converted(value)
         if type(key) is Array and self._is_mask(key):
+            self._cell.device = common_device(self, key)
             updated = put_where(self.node, key.node, node)
             if updated is not None:
                 return self._write(updated)

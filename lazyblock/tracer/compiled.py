@@ -137,6 +137,7 @@ class CompiledExpression:
         self.inputs = tuple(n for n in topological(self._outputs) if n.op is Op.INPUT)
         self._device = pipeline.device_of(self.inputs[0]) if self.inputs else None
         self._calls: _Signatures[_FrozenCall] = _Signatures()
+        self._replaced: list[tuple[str, Any]] = []  # block IR of a kernel, what stands for it
         self._first = self._freeze(self.inputs)
 
     def __call__(self, *arrays: Any) -> Any:
@@ -159,6 +160,10 @@ class CompiledExpression:
             if node not in new:
                 new[node] = with_inputs(node, [new[operand] for operand in node.inputs])
         call = _FrozenCall([new[node] for node in self._outputs], inputs, self._numerics)
+        for before, kernel in self._replaced:
+            for number, known in enumerate(call.frozen.kernels):
+                if known.ir == before:
+                    call.replace(number, kernel)
         self._calls.add(tuple(map(_place, like)), call)
         return call
 
@@ -179,10 +184,14 @@ class CompiledExpression:
     def replace(self, number: int, kernel: Any) -> None:
         """Launch `kernel`, from `lb.load_kernel`, instead of kernel `number`.
 
-        It counts for arrays that lie in memory as those the expression was made of.
+        It counts for arrays that lie otherwise in memory too, where the same kernel computes them.
         Raises: ReplacementError when it does not compute the same.
         """
+        before = self.kernels
         self._first.replace(number, kernel)
+        self._replaced.append((before[number].ir, kernel))
+        self._calls = _Signatures()  # others are made anew, with this kernel
+        self._calls.add(tuple(map(_place, self.inputs)), self._first)
 
     @property
     def kernels(self) -> tuple[Any, ...]:

@@ -47,6 +47,7 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Array:
     for name, line in (("first", x), ("second", y)):
         if line.size == 0:
             raise ShapeError(f"{name} array argument cannot be empty")
+    y = y.conj()
     return _slide(x, y, mode) if x.size >= y.size else _slide(y, x, mode)[::-1]
 
 

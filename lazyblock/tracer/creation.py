@@ -109,7 +109,7 @@ def _created(node: Node, device: str | None) -> Array:
     return Array(Cell(moved, pipeline.device_of(moved)))
 
 
-def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: str | None = None) -> Array:
+def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: str | None = None) -> Array:
     """Every element is `fill_value`, a number or an array that broadcasts to `shape`."""
     new_shape = _shape(shape, "full")
     if isinstance(fill_value, Array):
@@ -124,20 +124,20 @@ def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: str | None =
 
 
 def _shape(shape: Any, operation: str) -> Shape:
-    return as_shape(tuple(shape) if isinstance(shape, range) else shape, operation)
+    return as_shape(tuple(shape) if np.iterable(shape) else shape, operation)
 
 
-def zeros(shape: Any, *, dtype: Any = None, device: str | None = None) -> Array:
+def zeros(shape: Any, dtype: Any = None, *, device: str | None = None) -> Array:
     """Zeros; float64 by default."""
     return full(shape, 0, dtype=dtypes.float64 if dtype is None else dtype, device=device)
 
 
-def ones(shape: Any, *, dtype: Any = None, device: str | None = None) -> Array:
+def ones(shape: Any, dtype: Any = None, *, device: str | None = None) -> Array:
     """Ones; float64 by default."""
     return full(shape, 1, dtype=dtypes.float64 if dtype is None else dtype, device=device)
 
 
-def empty(shape: Any, *, dtype: Any = None, device: str | None = None) -> Array:
+def empty(shape: Any, dtype: Any = None, *, device: str | None = None) -> Array:
     """Zeros: there is no cheaper value, as nothing is stored yet.
 
     Under `config.sanitize` a kernel that reads them before it has written them is reported.
@@ -150,7 +150,7 @@ def _unwritten(x: Array) -> Array:
 
 
 def full_like(
-    x: Any, /, fill_value: Any, *, dtype: Any = None, device: str | None = None, shape: Any = None
+    x: Any, /, fill_value: Any, dtype: Any = None, *, device: str | None = None, shape: Any = None
 ) -> Array:
     """`full` in the shape and dtype of `x`."""
     like = x if isinstance(x, Array) else np.asarray(x)
@@ -161,21 +161,21 @@ def full_like(
 
 
 def zeros_like(
-    x: Any, /, *, dtype: Any = None, device: str | None = None, shape: Any = None
+    x: Any, /, dtype: Any = None, *, device: str | None = None, shape: Any = None
 ) -> Array:
     """Zeros in the shape and dtype of `x`."""
     return full_like(x, 0, dtype=dtype, device=device, shape=shape)
 
 
 def ones_like(
-    x: Any, /, *, dtype: Any = None, device: str | None = None, shape: Any = None
+    x: Any, /, dtype: Any = None, *, device: str | None = None, shape: Any = None
 ) -> Array:
     """Ones in the shape and dtype of `x`."""
     return full_like(x, 1, dtype=dtype, device=device, shape=shape)
 
 
 def empty_like(
-    x: Any, /, *, dtype: Any = None, device: str | None = None, shape: Any = None
+    x: Any, /, dtype: Any = None, *, device: str | None = None, shape: Any = None
 ) -> Array:
     """`empty` in the shape and dtype of `x`."""
     return _unwritten(full_like(x, 0, dtype=dtype, device=device, shape=shape))
@@ -186,8 +186,8 @@ def arange(
     /,
     stop: float | None = None,
     step: float = 1,
-    *,
     dtype: Any = None,
+    *,
     device: str | None = None,
 ) -> Array:
     """start, start + step, ... below `stop` (of one number: 0 .. start - 1)."""
@@ -255,9 +255,9 @@ def eye(
     n_rows: int,
     n_cols: int | None = None,
     /,
-    *,
     k: int = 0,
     dtype: Any = None,
+    *,
     device: str | None = None,
 ) -> Array:
     """Ones on diagonal number `k`, zeros elsewhere."""

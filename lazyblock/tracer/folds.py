@@ -126,7 +126,7 @@ def truth(kind: ReduceKind, x: Node, axis: Axis, keepdims: bool) -> Node:
 
 def mean(x: Node, axis: Axis, dtype: Any, keepdims: bool) -> Node:
     """Arithmetic mean."""
-    axes = _folded_axes(axis, x.ndim, "mean")
+    axes = normalize_axes(axis, x.ndim, "mean")
     result, wide = _floating(x, dtype)
     return build.cast(_mean(wide, axes, 0, keepdims), result)
 
@@ -146,7 +146,7 @@ def deviation(x: Node, axis: Axis, dtype: Any, ddof: float, keepdims: bool) -> N
 def _variance(
     x: Node, axis: Axis, dtype: Any, ddof: float, keepdims: bool, name: str
 ) -> tuple[DType, Node]:
-    axes = _folded_axes(axis, x.ndim, name)
+    axes = normalize_axes(axis, x.ndim, name)
     result, wide = _floating(x, dtype)
     if dtypes.is_complex(wide.dtype):
         parts = (build.elementwise(op, wide) for op in (Op.REAL, Op.IMAG))
@@ -189,7 +189,7 @@ def _over_count(total: Node, x: Node, axes: tuple[int, ...], ddof: float) -> Nod
 
 
 def _folded_axes(axis: Axis, ndim: int, name: str) -> tuple[int, ...]:
-    """The axes that disappear. A number has none, but NumPy lets it be folded along 0 or -1."""
+    """The axes that disappear. A number has none, but NumPy folds it along 0 or -1 too."""
     return () if ndim == 0 and axis in (0, -1) else normalize_axes(axis, ndim, name)
 
 

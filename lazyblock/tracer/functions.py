@@ -16,7 +16,7 @@ from lazyblock.dtypes import DType
 from lazyblock.errors import ValueRangeError
 from lazyblock.graph import build, ops
 from lazyblock.graph.host_call import make_host_call
-from lazyblock.graph.node import Node, make_node
+from lazyblock.graph.node import Node, make_elementwise
 from lazyblock.graph.ops import Op
 from lazyblock.shapes import broadcast_shapes
 from lazyblock.tracer.complex_powers import complex_power
@@ -24,6 +24,7 @@ from lazyblock.tracer.operands import (
     Kind,
     Operand,
     Resolver,
+    Scalar,
     as_node,
     is_out_of_range,
     resolve_like,
@@ -40,10 +41,21 @@ class Function:
     """An elementwise function on operands.
 
     resolve: dtypes it computes in. rules: what it is written in, by the kind of the first of these.
-    shortcut: looks at the unconverted operands first, may give the result (scalar exponents...).
+    shortcut: looks at the unconverted operands first, may give the result (scalar exponents...),
+    if the last is a node or one of those scalars of which `looks_at(dtype of the first, type)`.
     """
 
-    __slots__ = ("_direct", "_loops", "_rules", "name", "num_operands", "resolve", "shortcut")
+    __slots__ = (
+        "_direct",
+        "_loops",
+        "_rules",
+        "_with_scalar",
+        "looks_at",
+        "name",
+        "num_operands",
+        "resolve",
+        "shortcut",
+    )
 
     def __init__(
         self,
@@ -52,21 +64,22 @@ class Function:
         rules: Rule | Rules,
         num_operands: int,
         shortcut: Shortcut | None = None,
+        looks_at: Callable[[DType, type], bool] = lambda dtype, scalar: True,
     ) -> None:
         self.name = name
         self.resolve = resolve
         self.num_operands = num_operands
         self.shortcut = shortcut
+        self.looks_at = looks_at
         by_kinds = rules if isinstance(rules, dict) else {"biufc": rules}
         self._rules = {kind: rule for kinds, rule in by_kinds.items() for kind in kinds}
         self._loops: dict[tuple[Kind, ...], tuple[tuple[DType, ...], Rule]] = {}
-        self._direct: dict[DType, Op] = {}  # for operands of one dtype that need no conversion
+        # ops with their results' dtypes: for operands of one dtype that need no conversion, and for
+        # such a one and a scalar of a type
+        self._direct: dict[DType, tuple[Op, DType]] = {}
+        self._with_scalar: dict[tuple[DType, type], tuple[Op, DType]] = {}
 
     def __call__(self, *operands: Operand) -> Node:
-        if len(operands) == 1 and type(operands[0]) is Node:  # for speed
-            op = self._direct.get(operands[0].dtype)
-            if op is not None:
-                return make_node(op, operands)  # type: ignore[arg-type]
         kinds = tuple([x.dtype if type(x) is Node else type(x) for x in operands])
         found = self._loops.get(kinds)
         loop, rule = found if found else self._find_loop(kinds)
@@ -79,19 +92,39 @@ class Function:
         ]
         return build.elementwise(rule, *nodes) if isinstance(rule, Op) else rule(*nodes)
 
+    def of_one(self, x: Node) -> Node:
+        """As a call, faster for a node whose dtype an op takes as it is."""
+        found = self._direct.get(x.dtype)
+        return make_elementwise(found[0], (x,), x.shape, found[1]) if found else self(x)
+
     def of_two(self, left: Node, right: Node) -> Node:
         """As a call, faster for two nodes of one shape whose dtypes an op takes as they are."""
-        op = self._direct.get(left.dtype) if left.dtype is right.dtype else None
-        if op is None or left.shape != right.shape:
+        dtype = left.dtype
+        found = self._direct.get(dtype) if dtype is right.dtype else None
+        if found is None or left.shape != right.shape:
             return self(left, right)
-        return make_node(op, (left, right))
+        return make_elementwise(found[0], (left, right), left.shape, found[1])
+
+    def with_scalar(self, x: Node, scalar: Scalar) -> Node:
+        """As a call, faster where the scalar takes the dtype of the node."""
+        found = self._with_scalar.get((x.dtype, type(scalar)))
+        if found is None:
+            return self(x, scalar)
+        constant = as_node(scalar, x.dtype)
+        return make_elementwise(found[0], (x, constant), x.shape, found[1])
 
     def _find_loop(self, kinds: tuple[Kind, ...]) -> tuple[tuple[DType, ...], Rule]:
         loop = self.resolve(*kinds)
         rule = self._rules[ops.kind_of(loop[0])]
         self._loops[kinds] = loop, rule
-        if isinstance(rule, Op) and all(kind == loop[0] for kind in loop[: len(kinds)]):
-            self._direct[loop[0]] = rule
+        info = ops.ELEMENTWISE[rule] if isinstance(rule, Op) else None
+        is_plain = all(dtype == loop[0] for dtype in loop[: len(kinds)])
+        if isinstance(rule, Op) and info and is_plain and ops.kind_of(loop[0]) in info.domain:
+            result = ops.result_dtype(rule, loop[0])
+            if all(kind == loop[0] for kind in kinds):
+                self._direct[loop[0]] = rule, result
+            elif kinds[0] == loop[0] and not (self.shortcut and self.looks_at(*kinds)):  # type: ignore[arg-type]
+                self._with_scalar[kinds] = rule, result  # type: ignore[index]
         return loop, rule
 
 
@@ -275,6 +308,18 @@ def _where(condition: Node, on_true: Node, on_false: Node) -> Node:
     return build.where(condition, on_true, on_false)
 
 
+def _where_wrapped(operands: tuple[Any, ...], loop: tuple[DType, ...]) -> Node | None:
+    """Python ints beyond the result's dtype wrap around here, as NumPy casts them."""
+    condition, *choices = operands
+    if not any(is_out_of_range(x, loop[1]) for x in choices):
+        return None
+    nodes = [
+        build.constant(np.asarray(x).astype(loop[1]), loop[1]) if type(x) is int else x
+        for x in choices
+    ]
+    return _where(as_node(condition, loop[0]), *(as_node(x, loop[1]) for x in nodes))
+
+
 def _clip(x: Node, low: Node, high: Node) -> Node:
     return FUNCTIONS["minimum"](FUNCTIONS["maximum"](x, low), high)
 
@@ -330,17 +375,23 @@ _ROWS: dict[str, Rule | Rules] = {
     "logaddexp": _log_sum(Op.EXP, 1.0),
     "logaddexp2": _log_sum(Op.EXP2, (1 / np.log(2.0)).item()),
 }
-_SHORTCUTS: dict[str, Shortcut] = {
-    **{op.value: _compare_apart(op) for op in _COMPARISONS},
-    "divide": _divide_shortcut,
-    "power": _power_shortcut,
+
+
+def _is_integer_of_integers(dtype: DType, scalar: type) -> bool:
+    return scalar is int and dtypes.is_integer(dtype)
+
+
+_SHORTCUTS: dict[str, tuple[Any, ...]] = {
+    **{op.value: (_compare_apart(op), _is_integer_of_integers) for op in _COMPARISONS},
+    "divide": (_divide_shortcut, lambda dtype, scalar: False),
+    "power": (_power_shortcut,),
 }
 
 
 def _numpy_function(name: str) -> Function:
     ufunc: np.ufunc = getattr(np, name)
-    shortcut = _SHORTCUTS.get(name)
-    return Function(name, resolve_like(ufunc), _ROWS[name], ufunc.nin, shortcut)
+    shortcut = _SHORTCUTS.get(name, ())
+    return Function(name, resolve_like(ufunc), _ROWS[name], ufunc.nin, *shortcut)
 
 
 FUNCTIONS: dict[str, Function] = {
@@ -349,6 +400,6 @@ FUNCTIONS: dict[str, Function] = {
         name: Function(name, resolve_like(np.exp), Op(name), 1)
         for name in ("rsqrt", "erf", "erfc", "lgamma", "tgamma")
     },
-    "where": Function("where", resolve_together(1), _where, 3),
+    "where": Function("where", resolve_together(1), _where, 3, _where_wrapped),
     "clip": Function("clip", resolve_together(0), _clip, 3),
 }

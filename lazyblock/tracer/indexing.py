@@ -155,6 +155,8 @@ def _pick_of_array(item: Any) -> _Pick:
     if array.size == 0 and not isinstance(item, np.ndarray):
         array = array.astype(np.int64)
     if array.dtype.kind not in "iu":
+        if not isinstance(item, np.ndarray):
+            raise IndexingError(_VALID)
         raise IndexingError("arrays used as indices must be of integer (or boolean) type")
     return _Pick((array.astype(np.int64),))
 

@@ -11,6 +11,7 @@ from lazyblock import dtypes
 from lazyblock.dtypes import DType
 from lazyblock.errors import DTypeError, ShapeError, ValueRangeError
 from lazyblock.graph import build
+from lazyblock.graph.joining import concatenate as concatenate_nodes
 from lazyblock.shapes import normalize_axis
 from lazyblock.tracer.array import Array, Cell, common_device
 from lazyblock.tracer.creation import to_array
@@ -56,7 +57,7 @@ def concat(
         _check_joins(first, x, along, number)
     target = _joined_dtype(given, dtype, casting)
     nodes = [build.cast(x.node, target) for x in given]
-    return Array(Cell(build.concatenate(nodes, along), common_device(*given)))
+    return Array(Cell(concatenate_nodes(nodes, along), common_device(*given)))
 
 
 concatenate = concat

@@ -175,7 +175,7 @@ def repeat(x: Any, repeats: Any, /, axis: int | None = None) -> Array:
         return _repeat_each(array, counts, axis)
     count = int(counts.astype(np.int64, casting="safe").reshape(()))
     if count < 0:
-        raise ValueRangeError("repeats may not contain negative values.")
+        raise ValueRangeError("negative dimensions are not allowed")
     parted = (*array.shape[: axis + 1], count, *array.shape[axis + 1 :])
     kept = [a if a <= axis else a + 1 for a in range(array.ndim)]
     shape = (*array.shape[:axis], array.shape[axis] * count, *array.shape[axis + 1 :])

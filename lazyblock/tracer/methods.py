@@ -177,7 +177,7 @@ class Methods(Attributes, Folds):
 
     def _rounded(self, decimals: int) -> Self:
         is_integer = not dtypes.is_inexact(self.dtype)
-        if decimals >= 0 and is_integer:
+        if is_integer and decimals >= 0:
             return self.copy()
         if decimals == 0:
             return self._record(FUNCTIONS["rint"], self)

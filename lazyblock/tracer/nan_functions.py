@@ -119,7 +119,7 @@ def nanmin(
 def _extreme(
     kind: ReduceKind, x: Array, axis: Axis, out: Any, keepdims: bool, initial: Any, where: Any
 ) -> Any:
-    filled = _without_nan(x, reduce_identity(kind, x.dtype))
+    filled = _without_nan(x, _last_in_rank(kind, x.dtype))
     fold = filled.max if kind is ReduceKind.MAX else filled.min
     best = fold(axis, None, keepdims, initial, where)
     if _has_nan(x) and initial is _NOT_GIVEN:
@@ -150,7 +150,13 @@ def _ranked(x: Array, kind: ReduceKind, axis: int | None) -> Array:
     """The elements with the last in rank for NaN."""
     if _has_nan(x) and bool(isnan(x).all(axis).any()):
         raise ValueRangeError("All-NaN slice encountered")
-    return _without_nan(x, reduce_identity(kind, x.dtype))
+    return _without_nan(x, _last_in_rank(kind, x.dtype))
+
+
+def _last_in_rank(kind: ReduceKind, dtype: dtypes.DType) -> Any:
+    """What no other element is below (MAX) or above; complex numbers rank by their parts."""
+    end = reduce_identity(kind, dtypes.part_dtype(dtype))
+    return complex(end, end) if dtype.kind == "c" else end
 
 
 def nanmean(

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from lazyblock.tracer.ufuncs import write_out
 spellings = lazy_import("lazyblock.tracer.numpy_spellings")
 
 _SUBMODULES = {"numpy.linalg": "linalg", "numpy.fft": "fft"}
+_ALIASES = {"amax": "max", "amin": "min", "around": "round"}
 # Settings of NumPy's that change nothing here: arrays have one memory order and no subclasses.
 _WITHOUT_EFFECT = {"order", "subok"}
 # Functions that write, print or compare memory: they get NumPy arrays.
@@ -56,12 +58,12 @@ def call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
     if function in _ON_HOST:
         named = {name: _to_host(value, function) for name, value in kwargs.items()}
         return function(*(_to_host(value, function) for value in args), **named)
-    ours, parameters, is_spelled = _find(function)
+    ours, _, is_spelled = _find(function)
     if ours is None:
         raise UnsupportedTypeError(function)
     if is_spelled or (not kwargs and len(args) <= 1):
         return ours(*args, **kwargs)
-    return _bind(function, ours, parameters, args, kwargs)
+    return _bind(function, len(args), tuple(kwargs)).call(function, ours, args, kwargs)
 
 
 def _to_host(value: Any, function: Callable[..., Any]) -> Any:
@@ -82,7 +84,7 @@ def _find(
         if spelled is not None:
             return spelled, {}, True
     home = getattr(namespace(), place, None) if place else namespace()
-    ours = getattr(home, name, None)
+    ours = getattr(home, _ALIASES.get(name, name), None)
     if ours is None or not callable(ours):
         return None, {}, False
     parameters = inspect.signature(ours).parameters
@@ -98,38 +100,64 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
         return None
 
 
-def _bind(
-    function: Callable[..., Any],
-    ours: Callable[..., Any],
-    parameters: Parameters,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-) -> Any:
+Source = int | str  # of an argument: its place in a call, or its keyword
+
+
+@dataclass(frozen=True)
+class _Binding:
+    """Where the arguments of calls of one form go. ignored: what we have no parameter for."""
+
+    positional: tuple[Source, ...]
+    named: tuple[tuple[str, Source], ...]
+    ignored: tuple[tuple[str, Source], ...]
+    out: Source | None
+
+    def call(
+        self,
+        function: Callable[..., Any],
+        ours: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Any:
+        """Call ours. Raises: UnsupportedTypeError for ignored settings that are not at defaults."""
+        given: dict[Source, Any] = {**dict(enumerate(args)), **kwargs}  # type: ignore[dict-item]
+        for name, source in self.ignored:
+            if not _is_default(function, name, given[source]):
+                raise UnsupportedTypeError(function, name)
+        positional = [given[source] for source in self.positional]
+        result = ours(*positional, **{name: given[source] for name, source in self.named})
+        out = None if self.out is None else given[self.out]
+        return result if out is None else write_out(result, _single(out), function.__name__)
+
+
+@functools.lru_cache(maxsize=1024)
+def _bind(function: Callable[..., Any], count: int, keywords: tuple[str, ...]) -> _Binding:
+    """Bind a call of `count` positional arguments and these keywords to NumPy's signature."""
+    _, parameters, _ = _find(function)
+    sources: list[Source] = list(range(count))
     signature = _signature(function)
     if signature is None:
-        return ours(*args, **kwargs)
-    bound = signature.bind(*args, **kwargs).arguments
+        return _Binding(tuple(sources), tuple((k, k) for k in keywords), (), None)
+    bound = signature.bind(*sources, **{keyword: keyword for keyword in keywords}).arguments
     places = [p.name for p in signature.parameters.values() if p.kind in _POSITIONAL]
-    positional, named = [], {}
-    out = None
-    for name, value in bound.items():
+    positional: list[Source] = []
+    named: dict[str, Source] = {}
+    ignored: dict[str, Source] = {}
+    for name, source in bound.items():
         kind = signature.parameters[name].kind
         target = _target(name, places, parameters)
         if kind is inspect.Parameter.VAR_POSITIONAL:
-            positional += list(value)
+            positional += source
         elif kind is inspect.Parameter.VAR_KEYWORD:
-            named.update(value)
+            named.update(source)
         elif target is None:
-            if name == "out":
-                out = value
-            elif name not in _WITHOUT_EFFECT and not _is_default(signature, name, value):
-                raise UnsupportedTypeError(function, name)
+            ignored[name] = source
         elif parameters[target].kind is inspect.Parameter.POSITIONAL_ONLY:
-            positional.append(value)
+            positional.append(source)
         else:
-            named[target] = value
-    result = ours(*positional, **named)
-    return result if out is None else write_out(result, _single(out), function.__name__)
+            named[target] = source
+    out = ignored.pop("out", None)
+    return _Binding(tuple(positional), tuple(named.items()), tuple(ignored.items()), out)
 
 
 def _target(name: str, places: list[str], parameters: Parameters) -> str | None:
@@ -143,9 +171,12 @@ def _target(name: str, places: list[str], parameters: Parameters) -> str | None:
     return None
 
 
-def _is_default(signature: inspect.Signature, name: str, value: Any) -> bool:
-    default = signature.parameters[name].default
-    return value is default or (isinstance(value, (bool, int, str)) and value == default)
+def _is_default(function: Callable[..., Any], name: str, value: Any) -> bool:
+    """Whether a setting is as if it were not given, or changes nothing here."""
+    signature = _signature(function)
+    default = signature.parameters[name].default if signature else None
+    is_same = value is default or (isinstance(value, (bool, int, str)) and value == default)
+    return is_same or name in _WITHOUT_EFFECT
 
 
 def _single(out: Any) -> Any:

@@ -10,7 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from lazyblock.errors import DTypeError
+from lazyblock.tracer.array import Array
 from lazyblock.tracer.creation import to_array
+from lazyblock.tracer.host_functions import evaluate_in_numpy, find_arrays
+from lazyblock.tracer.protocols import namespace
+from lazyblock.tracer.ranges import linspace_between
 
 _METHODS = """
     all any argmax argmin cumprod cumsum max mean min prod round std sum var
@@ -42,10 +47,74 @@ def _clip(
     return to_array(a).clip(low, high, out, **settings)
 
 
+def _of_a_line(function: Callable[..., Any]) -> Callable[..., Any]:
+    """NumPy takes a number for a line of one element here."""
+
+    def spelled(a: Any, *args: Any, **kwargs: Any) -> Any:
+        x = to_array(a)
+        return function(x.ravel() if x.ndim == 0 else x, *args, **kwargs)
+
+    return spelled
+
+
+def _from_namespace(name: str) -> Callable[..., Any]:
+    return lambda *args, **kwargs: getattr(namespace(), name)(*args, **kwargs)
+
+
+def _sorting(name: str) -> Callable[..., Any]:
+    """Sorting is stable whatever `kind` says; axis None sorts the elements in C order."""
+
+    def spelled(
+        a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+    ) -> Array:
+        if order is not None:
+            raise DTypeError("Cannot specify order when the array has no fields.")
+        x = to_array(a) if axis is not None else to_array(a).ravel()
+        result: Array = getattr(namespace(), name)(x, axis=-1 if axis is None else axis)
+        return result
+
+    return spelled
+
+
+def _unique(ar: Any, *settings: Any, **named: Any) -> Any:
+    return evaluate_in_numpy(np.unique, ar, *settings, **named)
+
+
+def _where(condition: Any, *choices: Any) -> Any:
+    """With one argument, where it is not zero, which evaluates."""
+    name = "where" if choices else "nonzero"
+    return getattr(namespace(), name)(condition, *choices)
+
+
+def _linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
+) -> Any:
+    if find_arrays([start, stop]):
+        return linspace_between(start, stop, num, endpoint, retstep, dtype, axis)
+    return evaluate_in_numpy(np.linspace, start, stop, num, endpoint, retstep, dtype, axis)
+
+
 SPELLINGS: dict[str, Callable[..., Any]] = {
     **{name: _as_method(name) for name in _METHODS.split()},
     "amax": _as_method("max"),
     "amin": _as_method("min"),
+    "argpartition": _of_a_line(_from_namespace("argpartition")),
+    "argsort": _of_a_line(_sorting("argsort")),
     "around": _as_method("round"),
     "clip": _clip,
+    "linspace": _linspace,
+    "repeat": _of_a_line(_from_namespace("repeat")),
+    "row_stack": _from_namespace("vstack"),
+    "sort": _sorting("sort"),
+    "take": _of_a_line(_from_namespace("take")),
+    "unique": _unique,
+    "where": _where,
 }

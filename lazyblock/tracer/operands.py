@@ -45,9 +45,10 @@ def as_node(operand: Operand, dtype: DType) -> Node:
     if isinstance(operand, Node):
         return operand if operand.dtype is dtype else build.cast(operand, dtype)
     # 0.0 equals -0.0, NaN nothing: no keys, nor are complex numbers made of them
-    if operand == 0 or operand != operand or isinstance(operand, complex):
-        return build.constant(operand, dtype)
-    return _constant(type(operand).__name__, operand, dtype)
+    kind = type(operand)
+    if kind is int or kind is bool or (kind is float and operand != 0 and operand == operand):
+        return _constant(kind.__name__, operand, dtype)
+    return build.constant(operand, dtype)
 
 
 @lru_cache(maxsize=512)
@@ -137,7 +138,7 @@ _LIMITS = {
 
 def check_cast(source: DType, target: DType, name: str) -> None:
     """NumPy's rule for writing the result of a ufunc. Raises: UFuncTypeError in its words."""
-    if not can_cast_same_kind(source, target):
+    if source is not target and not can_cast_same_kind(source, target):
         raise UFuncTypeError(
             f"Cannot cast ufunc '{name}' output from {source!r} to {target!r} with casting rule "
             "'same_kind'"

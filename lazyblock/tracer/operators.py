@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from lazyblock.tracer.cells import Cell
 from lazyblock.tracer.functions import FUNCTIONS
 from lazyblock.tracer.handle import Handle
 from lazyblock.tracer.protocols import namespace
+
+_OPERANDS = (Handle, np.ndarray, np.generic, complex, float, int, list, tuple)  # of products
 
 Unary = Callable[[Any], Any]
 Binary = Callable[[Any, Any], Any]
@@ -18,10 +22,13 @@ def _operator(name: str) -> Binary:
     function = FUNCTIONS[name]
 
     def operator(self: Any, other: Any) -> Any:
-        if type(other) is type(self) and self._view is None and other._view is None:  # for speed
-            left, right = self._cell, other._cell
-            if left.device is right.device:
-                return type(self)(Cell(function.of_two(left.node, right.node), left.device))
+        own, kind = type(self), type(other)
+        if self._view is None:  # the usual cases, for speed
+            cell = self._cell
+            if kind is float or kind is int:
+                return own(Cell(function.with_scalar(cell.node, other), cell.device))
+            if kind is own and other._view is None and other._cell.device is cell.device:
+                return own(Cell(function.of_two(cell.node, other._cell.node), cell.device))
         return self._record(function, self, other)
 
     return operator
@@ -49,10 +56,10 @@ def _reflected(name: str) -> Binary:
 
 
 def _in_place(name: str) -> Binary:
-    function = FUNCTIONS[name]
+    compute = _operator(name)
 
     def operator(self: Any, other: Any) -> Any:
-        result = self._record(function, self, other)
+        result = compute(self, other)
         return result if result is NotImplemented else self.update(result, name)
 
     return operator
@@ -62,9 +69,23 @@ def _unary(name: str) -> Unary:
     function = FUNCTIONS[name]
 
     def operator(self: Any) -> Any:
+        if self._view is None:  # for speed
+            cell = self._cell
+            return type(self)(Cell(function.of_one(cell.node), cell.device))
         return self._record(function, self)
 
     return operator
+
+
+def _multiply_matrices(left: Any, right: Any) -> Any:
+    if not all(isinstance(operand, _OPERANDS) for operand in (left, right)):
+        return NotImplemented
+    return namespace().matmul(left, right)
+
+
+def _multiply_in_place(self: Any, other: Any) -> Any:
+    result = _multiply_matrices(self, other)
+    return result if result is NotImplemented else self.update(result, "matmul")
 
 
 class Operators(Handle):
@@ -79,6 +100,7 @@ class Operators(Handle):
     __imul__ = _in_place("multiply")
     __truediv__, __rtruediv__ = _operator("divide"), _reflected("divide")
     __itruediv__ = _in_place("divide")
+    __matmul__, __imatmul__ = _multiply_matrices, _multiply_in_place
     __floordiv__, __rfloordiv__ = _operator("floor_divide"), _reflected("floor_divide")
     __ifloordiv__ = _in_place("floor_divide")
     __mod__, __rmod__ = _operator("remainder"), _reflected("remainder")
@@ -100,6 +122,9 @@ class Operators(Handle):
     __gt__, __ge__ = _operator("greater"), _operator("greater_equal")
     __neg__, __pos__ = _unary("negative"), _unary("positive")
     __abs__, __invert__ = _unary("absolute"), _unary("invert")
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return _multiply_matrices(other, self)
 
     def __divmod__(self, other: Any) -> tuple[Any, Any]:
         return self // other, self % other

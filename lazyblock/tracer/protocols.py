@@ -47,6 +47,10 @@ class NumPyProtocols(Handle):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **settings: Any) -> Any:
         """Record a ufunc or one of its methods; NotImplemented for operands of foreign types."""
+        if method == "__call__" and not settings:  # for speed
+            form = ufuncs.find_plain_form(ufunc)
+            if form is not None:
+                return form(*inputs)
         out = settings.pop("out", None)
         where = settings.pop("where", True)
         for value in (*inputs, *(out or ()), where):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,6 @@ from lazyblock.graph import build
 from lazyblock.shapes import normalize_axis, size_of
 from lazyblock.tracer.array import Array, common_device
 from lazyblock.tracer.creation import to_array
-from lazyblock.tracer.host_calls import host_call
-from lazyblock.tracer.indexing import select
 from lazyblock.tracer.operands import can_cast_same_kind
 from lazyblock.tracer.taking import check_along_axis, into_range, take, to_positions
 
@@ -168,66 +165,3 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     values = to_array(val)
     diagonal[...] = _repeated(values.ravel(), diagonal.size) if values.ndim else val
     array[...] = updated.reshape(array.shape)
-
-
-def at(name: str, array: Array, index: Any, *operands: Any) -> None:
-    """`np.<name>.at(array, index, *operands)`: every index counts, repeated ones too.
-
-    NumPy does it on the host.
-    """
-    key = index if isinstance(index, tuple) else (index,)
-    if not any(isinstance(entry, Array) for entry in key):
-        select(array.shape, key)  # for its errors
-    entries = [_entry_at(entry) for entry in key]
-    arrays = [entry for entry in entries if isinstance(entry, Array)]
-    slots = tuple(None if isinstance(e, Array) else (e,) for e in entries)
-    values = [_operand_at(name, array, operand) for operand in operands]
-    array._cell.device = common_device(array, *arrays, *values)
-    (result,) = host_call(
-        update_at,
-        [array, *arrays, *values],
-        [(array.shape, array.dtype)],
-        name=name,
-        slots=slots,
-    )
-    array._write(result.node)
-
-
-def _entry_at(entry: Any) -> Any:
-    """A slice as its three numbers, an integer, None, Ellipsis, or an array."""
-    if entry is None or entry is Ellipsis:
-        return entry
-    if isinstance(entry, slice):
-        return entry.start, entry.stop, entry.step
-    if isinstance(entry, (Array, np.ndarray, list, tuple, bool, np.bool)):
-        return to_array(np.asarray(entry, np.int64) if np.size(entry) == 0 else entry)
-    return operator.index(entry)
-
-
-def _operand_at(name: str, array: Array, value: Any) -> Array:
-    """An operand as an array; Python numbers take the array's dtype where NumPy lets them."""
-    given = to_array(value)
-    weak = type(value) if type(value) in dtypes.WEAK_TYPES else given.dtype
-    result = dtypes.result_type(array.dtype, weak)
-    if not can_cast_same_kind(result, array.dtype):
-        raise DTypeError(
-            f"Cannot cast ufunc '{name}' output from {result!r} to {array.dtype!r} with casting "
-            "rule 'same_kind'"
-        )
-    return given.astype(result) if type(value) in dtypes.WEAK_TYPES else given
-
-
-def update_at(array: NDArray, *rest: NDArray, name: str, slots: tuple[Any, ...]) -> NDArray:
-    """A copy of `array` after `np.<name>.at`.
-
-    slots: entries of the index, each in a tuple; None for an array, which comes first in `rest`.
-    """
-    given = list(rest)
-    index = tuple(given.pop(0) if slot is None else _restored(*slot) for slot in slots)
-    result = array.copy()
-    getattr(np, name).at(result, index, *given)
-    return result
-
-
-def _restored(entry: Any) -> Any:
-    return slice(*entry) if isinstance(entry, tuple) else entry

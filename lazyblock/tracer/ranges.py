@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 
 from lazyblock import dtypes
-from lazyblock.errors import ShapeError
+from lazyblock.errors import ShapeError, ValueRangeError
 from lazyblock.graph import build
+from lazyblock.tracer.arguments import as_arrays
 from lazyblock.tracer.array import Array, Cell
-from lazyblock.tracer.creation import asarray, to_array
-from lazyblock.tracer.elementwise import sin, where
+from lazyblock.tracer.creation import arange, asarray, to_array
+from lazyblock.tracer.elementwise import floor, sin, where
 from lazyblock.tracer.host_functions import to_host
 from lazyblock.tracer.joining import concat
-from lazyblock.tracer.manipulation import expand_dims
+from lazyblock.tracer.manipulation import expand_dims, moveaxis
 
 __all__ = [
     "apply_over_axes",
@@ -89,3 +90,27 @@ def sinc(x: Any) -> Array:
     """sin(pi x) / (pi x), and 1 at 0."""
     scaled = np.pi * to_array(x)
     return where(scaled == 0, to_array(1).astype(scaled.dtype), sin(scaled) / scaled)
+
+
+def linspace_between(
+    start: Any, stop: Any, num: int, endpoint: bool, retstep: bool, dtype: Any, axis: int
+) -> Any:
+    """`num` arrays in equal steps from `start` to `stop`, along a new axis."""
+    if operator.index(num) < 0:
+        raise ValueRangeError(f"Number of samples, {num}, must be non-negative.")
+    first, last = as_arrays(start, stop)
+    wide = dtypes.result_type(first.dtype, last.dtype, float)
+    result = wide if dtype is None else dtypes.as_dtype(dtype)
+    first, last = (x.astype(wide) for x in (first, last))
+    count = num - 1 if endpoint else num
+    distance: Array = last - first
+    step = distance / count if count > 0 else distance * float("nan")
+    number = arange(num, dtype=wide, device=first.device).reshape((num,) + (1,) * distance.ndim)
+    steps = number * step if count > 0 else number * distance
+    values = steps + first
+    if endpoint and num > 1:
+        values = where(number == num - 1, last, values)
+    if dtypes.is_integer(result):
+        values = floor(values)
+    values = moveaxis(values, 0, axis).astype(result)
+    return (values, step) if retstep else values

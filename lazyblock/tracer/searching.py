@@ -25,7 +25,7 @@ NDArray = npt.NDArray[Any]
 
 def count_nonzero(x: Any, /, axis: Axis = None, *, keepdims: bool = False) -> Array:
     """Number of elements that are not zero, as int64."""
-    return to_array(x).astype(dtypes.bool_).sum(axis, dtypes.int64, keepdims)
+    return to_array(x).astype(dtypes.bool_).sum(axis, dtypes.int64, keepdims=keepdims)
 
 
 def nonzero(x: Any, /) -> tuple[Array, ...]:

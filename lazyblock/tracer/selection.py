@@ -147,8 +147,8 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -
     if mask.ndim != 1:
         raise ShapeError("condition must be a 1-d array")
     places = np.flatnonzero(mask)
-    if axis is None:
-        x, axis = x.ravel(), 0
+    if axis is None or x.ndim == 0:
+        x, axis = x.ravel(), axis or 0
     if places.size and places[-1] >= x.shape[axis]:
         raise IndexingError(
             f"index {places[-1]} is out of bounds for axis {axis} with size {x.shape[axis]}"

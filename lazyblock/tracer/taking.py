@@ -27,7 +27,7 @@ __all__ = [
 
 
 def take(
-    x: Any, /, indices: Any, axis: int | None = None, *, out: Any = None, mode: str = "raise"
+    x: Any, indices: Any, /, axis: int | None = None, *, out: Any = None, mode: str = "raise"
 ) -> Array:
     """Elements (or parts) at indices along an axis; None counts all elements in C order.
 
@@ -80,7 +80,7 @@ _MODES: dict[str, Callable[[Any, int], Any]] = {
 }
 
 
-def take_along_axis(x: Any, /, indices: Any, axis: int | None = -1) -> Array:
+def take_along_axis(x: Any, indices: Any, /, axis: int | None = -1) -> Array:
     """result[i, j] = x[i, indices[i, j]]: an index for every element of the result.
 
     Raises: IndexingError (for lazy indices when a result is evaluated), ShapeError.

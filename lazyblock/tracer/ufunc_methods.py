@@ -26,6 +26,7 @@ from lazyblock.tracer.host_calls import host_call
 from lazyblock.tracer.operands import resolve_loop
 from lazyblock.tracer.protocols import namespace
 from lazyblock.tracer.ufuncs import as_mask, write_out
+from lazyblock.tracer.updates_at import at as at  # one of the methods
 
 NDArray = npt.NDArray[Any]
 
@@ -291,22 +292,3 @@ def outer(ufunc: np.ufunc, left: Any, right: Any, **settings: Any) -> Any:
         raise ValueRangeError("outer product only supported for binary functions")
     a, b = namespace().asarray(left), namespace().asarray(right)
     return ufunc(a.reshape((*a.shape, *[1] * b.ndim)), b, **settings)
-
-
-# at
-
-
-def at(ufunc: np.ufunc, array: Any, indices: Any, *operands: Any) -> None:
-    """Apply `ufunc` to the elements of `array` at `indices`, in place and one after the other."""
-    given = [_host_value(x) for x in operands]
-    key = tuple(map(_host_value, indices)) if isinstance(indices, tuple) else _host_value(indices)
-    if not isinstance(array, Array):
-        ufunc.at(array, key, *given)
-        return
-    values = array._values(f"{ufunc.__name__}.at").copy()
-    ufunc.at(values, key, *given)
-    array[...] = values
-
-
-def _host_value(value: Any) -> Any:
-    return value._values("ufunc.at") if isinstance(value, Array) else value

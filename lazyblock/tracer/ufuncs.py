@@ -32,7 +32,7 @@ Out = tuple[Any, ...]
 _SETTINGS = {"dtype", "signature", "sig", "casting", "order", "subok"}  # of elementwise calls
 _CORE_SETTINGS = _SETTINGS | {"axes", "axis", "keepdims"}
 # SciPy's names of functions that have others here
-_SPECIAL = {"gamma": "tgamma", "gammaln": "lgamma", "loggamma": "lgamma"}
+_SPECIAL = {"gamma": "tgamma", "gammaln": "lgamma"}
 
 
 def call(ufunc: np.ufunc, inputs: tuple[Any, ...], out: Out, where: Any, settings: Any) -> Any:
@@ -70,6 +70,16 @@ def find_form(ufunc: np.ufunc) -> Callable[..., Any] | None:
     if name in FUNCTIONS:
         return functools.partial(record, FUNCTIONS[name])
     return getattr(namespace(), name, None)
+
+
+@functools.cache
+def find_plain_form(ufunc: np.ufunc) -> Callable[..., Any] | None:
+    """What records a ufunc of NumPy's with one result, from any operands."""
+    name = ufunc.__name__
+    is_numpys = getattr(np, name, None) is ufunc and ufunc.signature is None
+    if not is_numpys or name not in FUNCTIONS:
+        return None
+    return functools.partial(record, FUNCTIONS[name])
 
 
 def _call_plainly(ufunc: np.ufunc, inputs: tuple[Any, ...]) -> tuple[Any, ...]:

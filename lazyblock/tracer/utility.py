@@ -10,8 +10,8 @@ from lazyblock.shapes import normalize_axis
 from lazyblock.tracer.array import Array
 from lazyblock.tracer.creation import to_array
 from lazyblock.tracer.elementwise import not_equal, subtract
+from lazyblock.tracer.joining import concat
 from lazyblock.tracer.manipulation import broadcast_to
-from lazyblock.tracer.protocols import namespace
 
 __all__ = ["diff"]
 
@@ -32,7 +32,7 @@ def diff(x: Any, /, n: int = 1, axis: int = -1, prepend: Any = None, append: Any
     parts = [None if e is None else _as_part(e, array, axis) for e in (prepend, append)]
     listed = [part for part in (parts[0], array, parts[1]) if part is not None]
     if len(listed) > 1:
-        array = namespace().concat(listed, axis=axis)
+        array = concat(listed, axis=axis)
     for _ in range(n):
         later, earlier = (
             array[tuple(part if a == axis else slice(None) for a in range(array.ndim))]

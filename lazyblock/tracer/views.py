@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from lazyblock import dtypes
 from lazyblock.dtypes import DType
+from lazyblock.errors import ValueRangeError
 from lazyblock.graph import build, index_map
 from lazyblock.graph.attrs import InputAttrs
 from lazyblock.graph.index_map import IndexMap
@@ -24,17 +25,20 @@ from lazyblock.tracer.regions import write_region
 class View:
     """Element i of the view is element map(i) of the base in `base_shape`.
 
-    part: REAL or IMAG of a complex base; None for whole elements.
+    part: REAL or IMAG of a complex base; None for whole elements. repeats: an element is shown more
+    than once, or was in a view that this one is taken from; such views cannot be written.
     """
 
     base_shape: Shape
     map: IndexMap
     shape: Shape
     part: Op | None = None
+    repeats: bool = False
 
     def then(self, map: IndexMap, shape: Shape) -> View:
         """The view of this view."""
-        return View(self.base_shape, self.map.compose(map), shape, self.part)
+        repeats = self.repeats or _repeats(map, shape)
+        return View(self.base_shape, self.map.compose(map), shape, self.part, repeats)
 
     def of_part(self, part: Op) -> View:
         """The view of one part of complex elements."""
@@ -66,13 +70,15 @@ class View:
         if new_strides is None:
             return None
         flat = IndexMap((offset,), (new_strides,), len(shape))
-        return View((size_of(self.base_shape),), flat, shape, self.part)
+        return View((size_of(self.base_shape),), flat, shape, self.part, self.repeats)
 
     def write(self, base: Node, value: Node) -> Node:
         """The base after writing `value`, which broadcasts to the view.
 
-        Raises: ValueRangeError for a view that shows an element more than once.
+        Raises: ValueRangeError for a view of elements that repeat.
         """
+        if self.repeats:
+            raise ValueRangeError("assignment destination is read-only")
         if self.part is not None:
             return self._write_part(self.part, base, value)
         inverse = self._inverse()
@@ -131,6 +137,12 @@ class View:
 def whole(shape: Shape) -> View:
     """All elements of a base of this size."""
     return View(shape, index_map.identity(len(shape)), shape)
+
+
+def _repeats(map: IndexMap, shape: Shape) -> bool:
+    """Whether an axis of more than one element stays at one place."""
+    wide = [axis for axis, n in enumerate(shape) if n > 1]
+    return not all(any(row[axis] for row in map.coefficients) for axis in wide)
 
 
 def _unit_axes_map(shape: Shape, new_shape: Shape) -> IndexMap | None:

@@ -126,6 +126,16 @@ def test_least_recently_used_files_are_dropped(fresh_cache):
     assert "d" in left
 
 
+def test_the_directory_is_read_once_for_many_writes(fresh_cache, monkeypatch):
+    read = []
+    scandir = os.scandir
+    monkeypatch.setattr(os, "scandir", lambda folder: read.append(folder) or scandir(folder))
+    for number in range(20):
+        key = f"{number:064}"
+        cache.find_or_compile(key, lambda key=key: make_kernel(key, b"x"))
+    assert len(read) == 1
+
+
 def test_key_depends_on_text_target_settings_and_toolchain():
     base = cache.make_key("text", TARGET, "LLVM 1")
     assert base == cache.make_key("text", TARGET, "LLVM 1")

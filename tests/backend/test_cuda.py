@@ -218,7 +218,7 @@ def launch_on_fake(function, *rest):
 def fake(monkeypatch, tmp_path):
     driver = FakeDriver()
     address = ctypes.cast(launch_on_fake, ctypes.c_void_p).value
-    monkeypatch.setattr(cuda, "find_driver_function", lambda: address)
+    monkeypatch.setattr(cuda, "find_driver_functions", lambda: (address, address))
     monkeypatch.setattr(config.current, "cache_dir", str(tmp_path / "cache"))
     monkeypatch.setattr(cuda, "driver", driver)
     monkeypatch.setattr(cuda_driver, "driver", driver)

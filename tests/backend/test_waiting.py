@@ -10,9 +10,9 @@ from lazyblock.errors import LaunchError, SanitizerError
 from lazyblock.language.unparse import unparse
 from lazyblock.source import SourceLine
 from lazyblock.target import cuda_target
-from lazyblock.tiler import interpret as interpreter
 from lazyblock.tiler.builder import Builder
 from lazyblock.tiler.interpret import interpret
+from lazyblock.tiler.interpret import regions as interpreter
 from lazyblock.tiler.parser import parse_program
 from lazyblock.tiler.passes.eliminate_common import eliminate_common
 from lazyblock.tiler.passes.eliminate_dead import eliminate_dead

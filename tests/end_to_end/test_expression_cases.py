@@ -1,8 +1,4 @@
-"""Expressions on which array fusers have gone wrong, each checked unfused, fused and compiled.
-
-`check(function, *arrays)` compares `function(lb, *lazy arrays)` with `function(np, *arrays)`: its
-shapes, dtypes and values, bit for bit unless a tolerance is given.
-"""
+"""Expressions on which array fusers have gone wrong, each checked in every way (helpers/ways)."""
 
 import gc
 import itertools
@@ -15,46 +11,12 @@ import numpy as np
 import pytest
 
 import lazyblock as lb
-from lazyblock import config, errors, events
-from tests.helpers.arrays import assert_equal_values
+from lazyblock import errors, events
+from tests.helpers.ways import check, lazy, results
 
 f16, f32, f64 = np.float16, np.float32, np.float64
 i8, i32, i64, u8, u32, u64 = np.int8, np.int32, np.int64, np.uint8, np.uint32, np.uint64
 bf16 = lb.bfloat16.type
-
-
-def lazy(values, dtype=None):
-    return lb.asarray(np.asarray(values, dtype), device="cpu")
-
-
-def results(function, *arrays):
-    """What `function` gives unfused, fused and compiled (called twice), as NumPy arrays."""
-    ways = []
-    with config.scope(fuse=False):
-        ways.append(evaluate(function(lb, *map(lazy, arrays))))
-    ways.append(evaluate(function(lb, *map(lazy, arrays))))
-    compiled = lb.compile(lambda *given: function(lb, *given))
-    for _ in range(2):
-        ways.append(evaluate(compiled(*map(lazy, arrays))))
-    return ways
-
-
-def evaluate(value):
-    """Evaluate one or several lazy arrays in one plan."""
-    outputs = value if isinstance(value, tuple) else (value,)
-    lb.eval(*outputs)
-    return [output.numpy() for output in outputs]
-
-
-def check(function, *arrays, expected=None, rtol=0.0, atol=0.0):
-    arrays = [np.asarray(array) for array in arrays]
-    with np.errstate(all="ignore"):
-        right = function(np, *arrays) if expected is None else expected
-    right = right if isinstance(right, tuple) else (right,)
-    for way in results(function, *arrays):
-        assert len(way) == len(right)
-        for actual, one in zip(way, right, strict=True):
-            assert_equal_values(actual, np.asarray(one), rtol, atol)
 
 
 # Blocks, tails, identities
@@ -142,6 +104,14 @@ def test_evaluating_a_view_with_its_base_keeps_both_shapes():
         return base, base.reshape(4, 3), base[:0], base.T, xp.broadcast_to(base, (2, 3, 4)), base[1]
 
     check(base_and_views, x)
+
+
+def test_reshapes_of_evaluated_transposes_are_copies():
+    x = lazy(np.arange(12).reshape(3, 4))
+    turned = (x + 1).T
+    lb.eval(turned)
+    flat = turned.reshape(-1)
+    np.testing.assert_array_equal(flat.numpy(), (np.arange(12).reshape(3, 4) + 1).T.reshape(-1))
 
 
 def test_a_copy_keeps_what_its_source_was():

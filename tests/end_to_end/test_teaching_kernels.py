@@ -7,7 +7,7 @@ import lazyblock as lb
 import lazyblock as triton
 import lazyblock.language as tl
 
-DEVICES = ["cpu", "emulated:sm_90a"]
+DEVICES = ["cpu", "emulated:sm_90a", pytest.param("cuda", marks=pytest.mark.gpu)]
 
 
 def to_device(array, device):
@@ -16,6 +16,31 @@ def to_device(array, device):
 
 def floats(*shape, seed=0):
     return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+
+
+# --- vector addition -----------------------------------------------------------------------------
+
+
+@triton.jit
+def add_kernel(x_ptr, y_ptr, output_ptr, n_elements, BLOCK_SIZE: tl.constexpr):
+    pid = tl.program_id(axis=0)
+    block_start = pid * BLOCK_SIZE
+    offsets = block_start + tl.arange(0, BLOCK_SIZE)
+    mask = offsets < n_elements
+    x = tl.load(x_ptr + offsets, mask=mask)
+    y = tl.load(y_ptr + offsets, mask=mask)
+    output = x + y
+    tl.store(output_ptr + offsets, output, mask=mask)
+
+
+@pytest.mark.parametrize("device", [None, "cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def test_a_million_elements_are_added(device):
+    n = 1_000_000
+    a, b = floats(n), floats(n, seed=1)
+    x, y, out = (v if device is None else to_device(v, device) for v in (a, b, np.zeros_like(a)))
+    grid = lambda meta: (triton.cdiv(n, meta["BLOCK_SIZE"]),)  # noqa: E731
+    add_kernel[grid](x, y, out, n, BLOCK_SIZE=1024)
+    np.testing.assert_array_equal(np.asarray(out), a + b)
 
 
 @triton.jit

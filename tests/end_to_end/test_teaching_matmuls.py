@@ -7,7 +7,7 @@ import lazyblock as lb
 import lazyblock as triton
 import lazyblock.language as tl
 
-DEVICES = ["cpu", "emulated:sm_90a"]
+DEVICES = ["cpu", "emulated:sm_90a", pytest.param("cuda", marks=pytest.mark.gpu)]
 
 
 def to_device(array, device):

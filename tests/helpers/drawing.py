@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from lazyblock import dtypes
 from lazyblock.graph import build, index_map
+from lazyblock.graph.joining import concatenate
 from lazyblock.graph.ops import Op, ReduceKind
 from tests.helpers.expressions import array
 
@@ -85,7 +86,7 @@ class _Drawer:
         extent = self.shape[axis]
         first = self.draw(st.integers(0, extent))
         parts = (_slice(self.full(x), axis, 0, first), _slice(self.full(y), axis, first, extent))
-        return build.concatenate(parts, axis)
+        return concatenate(parts, axis)
 
     def reduced(self, node, kinds):
         axes = self.pick([(0,), (1,), (0, 1)])

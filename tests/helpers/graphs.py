@@ -7,6 +7,7 @@ import numpy as np
 from lazyblock import dtypes
 from lazyblock.graph import build, index_map
 from lazyblock.graph.interpret import interpret
+from lazyblock.graph.joining import concatenate
 from lazyblock.graph.ops import Op, ReduceKind
 from lazyblock.graph.traverse import topological
 from lazyblock.graph.verify import verify_graph
@@ -55,7 +56,7 @@ def _random_node(rng, nodes):
             free = index_map.from_axes([None, *range(1, node.ndim)], node.ndim)
             return build.gather(node, free, {0: places}, node.shape)
         case 7 if node.ndim:
-            return build.concatenate([node, node], int(rng.integers(node.ndim)))
+            return concatenate([node, node], int(rng.integers(node.ndim)))
     same = [other for other in nodes if other.shape in (node.shape, ())]
     other = same[rng.integers(len(same))]
     return build.elementwise(BINARY[rng.integers(len(BINARY))], node, other)

@@ -4,6 +4,7 @@ A table of calls serves the differential test and the coverage page. `evaluates`
 result depends on data in shape or in Python's own control flow; all others only record.
 """
 
+import io
 import warnings
 from typing import Any, NamedTuple
 
@@ -47,6 +48,8 @@ def describe(value):
     """A value in a test's name."""
     if isinstance(value, np.ndarray):
         return f"{value.dtype}{list(value.shape)}"
+    if isinstance(value, io.BytesIO):
+        return "file"
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(describe, value))}]"
     return getattr(value, "__name__", None) or str(value)
@@ -140,6 +143,34 @@ def dispatching(call):
     return np if any(isinstance(x, np.ndarray) for x in found) else lb
 
 
+def is_offered(name):
+    """Whether a function, method or ufunc is there for lazy arrays."""
+    place, _, method = name.rpartition(".")
+    if place == "ndarray":
+        return hasattr(lb.Array, method)
+    if isinstance(getattr(np, place or name, None), np.ufunc):
+        return getattr(np, place or name).signature is None or hasattr(lb, name)
+    if name in _OF_NUMPY:
+        return True
+    home = getattr(lb, place, None) if place in ("linalg", "fft") else lb
+    return hasattr(home, method)
+
+
+# What NumPy calls by itself, with the values of arrays, or finds by another name.
+_OF_NUMPY = {"array2string", "array_repr", "array_str", "amax", "amin", "around", "unique"}
+_OF_NUMPY |= {"save", "savetxt", "savez", "savez_compressed", "shares_memory", "may_share_memory"}
+_OF_NUMPY |= {"row_stack"}
+
+
+def find_arrays(value):
+    """The lazy arrays in a result."""
+    if isinstance(value, lb.Array):
+        return [value]
+    if isinstance(value, (list, tuple)):
+        return [array for item in value for array in find_arrays(item)]
+    return []
+
+
 def find_builtin(kind):
     return next(base for base in kind.__mro__ if base.__module__ == "builtins")
 
@@ -150,6 +181,8 @@ def assert_agrees(actual, expected, evaluate, rtol):
         assert len(actual) == len(expected)
         for item, reference in zip(actual, expected, strict=True):
             assert_agrees(item, reference, evaluate, rtol)
+    elif isinstance(expected, np.generic) and isinstance(actual, (int, float)):
+        assert actual == expected
     elif isinstance(expected, (np.ndarray, np.generic)):
         values = evaluate(actual) if isinstance(actual, lb.Array) else np.asarray(actual)
         assert_close(values, np.asarray(expected), rtol)

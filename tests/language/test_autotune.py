@@ -140,14 +140,19 @@ def test_values_are_reset_and_restored_before_each_run():
 
 
 def test_configurations_that_fail_are_not_chosen():
-    configs = [*CONFIGS, lb.Config({"BLOCK": 100})]  # no power of two
+    def body(x_ptr, n, factor, BLOCK: tl.constexpr):
+        tl.static_assert(BLOCK % 64 == 0, "whole vectors only")
+        i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        tl.store(x_ptr + i, tl.load(x_ptr + i, mask=i < n) * factor, mask=i < n)
+
+    configs = [*CONFIGS, lb.Config({"BLOCK": 100})]
     clock = FakeClock({**TIMES, 100: 0.0})
-    kernel, _ = make_kernel(configs, clock)
+    kernel, _ = make_kernel(configs, clock, body)
     kernel[grid](numbers(100), n=100, factor=2.0)
     assert kernel.best_config == CONFIGS[1]
     assert kernel.configs_timings[configs[-1]] == float("inf")
-    kernel, _ = make_kernel([lb.Config({"BLOCK": b}) for b in (100, 200)], clock)
-    with pytest.raises(errors.CompileError, match="power"):
+    kernel, _ = make_kernel([lb.Config({"BLOCK": b}) for b in (100, 200)], clock, body)
+    with pytest.raises(errors.CompileError, match="whole vectors only"):
         kernel[grid](numbers(100), n=100, factor=2.0)
 
 

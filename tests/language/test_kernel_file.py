@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import lazyblock as lb
-from lazyblock import errors
+from lazyblock import errors, events
 
 EXPRESSIONS = {
     "map": lambda x: (x * 2 + 1) * x,
@@ -58,6 +58,37 @@ def test_an_edit_that_computes_the_same_is_launched(tmp_path):
     frozen.replace(0, lb.load_kernel(path))
     np.testing.assert_array_equal(frozen(x).numpy(), before)
     assert frozen.kernels[0].name.startswith("edited_")
+
+
+def test_a_replacement_counts_wherever_its_kernel_does(tmp_path):
+    frozen, x, path = freeze("map", tmp_path)
+    others = [lb.asarray(np.zeros((17, 20), np.float32), device="cpu")[1:], array()[:, ::-1]]
+    before = [frozen(a).numpy() for a in (x, *others)]
+    text = path.read_text().replace("@lb.jit\ndef ", "@lb.jit\ndef edited_")
+    path.write_text(text)
+    frozen.replace(0, lb.load_kernel(path))
+    launched = []
+    with events.listen(lambda e: isinstance(e, events.KernelLaunch) and launched.append(e.kernel)):
+        for a, expected in zip((x, *others), before, strict=True):
+            np.testing.assert_array_equal(frozen(a).numpy(), expected)
+    assert [name.startswith("edited_") for name in launched] == [True, True, False]
+
+
+def test_an_edit_that_does_not_compile_is_told_with_its_line(tmp_path):
+    frozen, x, path = freeze("map", tmp_path)
+    before = frozen(x).numpy()
+    text = path.read_text()
+    (line,) = (line for line in text.splitlines() if " * c0" in line)
+    path.write_text(text.replace(line, line.replace(" * c0", " * missing")))
+    with pytest.raises(errors.CompileError) as caught:
+        frozen.replace(0, lb.load_kernel(path))
+    number = 1 + path.read_text().splitlines().index(line.replace(" * c0", " * missing"))
+    shown = str(caught.value)
+    assert "'missing'" in shown and f'File "{path}", line {number}' in shown and "^^^^" in shown
+    path.write_text(text.replace("@lb.jit\ndef", "@lb.jit\n  def"))
+    with pytest.raises(errors.CompileError, match=f"'{path}' is no Python: unexpected indent"):
+        lb.load_kernel(path)
+    np.testing.assert_array_equal(frozen(x).numpy(), before)
 
 
 def test_an_edit_that_computes_something_else_is_refused(tmp_path):

@@ -62,13 +62,6 @@ def lazy(array, device="cpu"):
 # --- grids ---------------------------------------------------------------------------------------
 
 
-def test_vector_add_of_a_million_numpy_arrays():
-    n = 1_000_000
-    x, y, out = numbers(n), numbers(n, seed=1), np.zeros(n, np.float32)
-    add_kernel[(lb.cdiv(n, 1024),)](x, y, out, n, BLOCK_SIZE=1024)
-    np.testing.assert_array_equal(out, x + y)
-
-
 @pytest.mark.parametrize(
     "grid",
     [(4,), (4, 1), (4, 1, 1), [4], 4, np.int64(4), lambda meta: (lb.cdiv(100, meta["BLOCK"]),)],

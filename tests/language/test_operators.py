@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lazyblock.language as tl
-from lazyblock.errors import SemanticError
+from lazyblock.errors import KernelWarning, SemanticError
 from tests.helpers.cpu import assert_same_bits
 from tests.helpers.kernel_bodies import ALL, WAYS, evaluate
 from tests.language.rules import (
@@ -142,6 +142,17 @@ def test_shifts_keep_the_sign_of_a_signed_left_side(left, right):
     as_seen = wrap(exactly(met), name.removeprefix("u") if has_sign(left) else unsigned(name))
     shifted_right = [v >> int(n) for v, n in zip(exactly(as_seen), count, strict=True)]
     assert_result(results[1], name, wrap(shifted_right, name))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_known_counts_that_shift_all_bits_out_are_warned_of(way):
+    a = np.array([-5, 9], np.int32)
+    with pytest.warns(KernelWarning, match="'<<' by 32 leaves nothing of the 32 bits of int32"):
+        result = evaluate(lambda x: x << 32, a, ways=[way])
+    assert_same_bits(result.data, np.zeros(2, np.int32))
+    with pytest.warns(KernelWarning, match="'>>' by 40 leaves nothing"):
+        result = evaluate(lambda x: x >> 40, a, ways=[way])
+    assert_same_bits(result.data, np.array([-1, 0], np.int32))
 
 
 def unsigned(name):

@@ -5,7 +5,8 @@ import pytest
 
 from lazyblock.tiler.analysis.axis_info import analyse, vector_width
 from lazyblock.tiler.builder import Builder
-from lazyblock.tiler.interpret import Addresses, _Instance
+from lazyblock.tiler.interpret.memory import Addresses
+from lazyblock.tiler.interpret.run import Interpreted
 from lazyblock.tiler.types import (
     PointerType,
     float32,
@@ -290,7 +291,7 @@ class AddressProgram:
             number = parameter.divisibility * int(self.rng.integers(1, 6))
             number = -number if self.rng.random() < 0.3 else number
             values[parameter.value] = np.asarray(number, np.int32)
-        instance = _Instance(values, [], grid_place, (9, 1, 1))
+        instance = Interpreted(values, [], grid_place, (9, 1, 1))
         with np.errstate(all="ignore"):
             instance.run(self.program.body)
         return instance.values

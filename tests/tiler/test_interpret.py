@@ -8,8 +8,8 @@ import pytest
 from lazyblock.errors import DTypeError, LaunchError
 from lazyblock.tiler import types
 from lazyblock.tiler.builder import Builder
-from lazyblock.tiler.exact_integers import ExactIntegers
 from lazyblock.tiler.interpret import evaluate, interpret
+from lazyblock.tiler.interpret.exact_integers import ExactIntegers
 from lazyblock.tiler.ir import walk
 from lazyblock.tiler.ops.arith import MATH_FUNCTIONS
 from lazyblock.tiler.types import (

@@ -20,9 +20,9 @@ def schedule(outputs, arch="sm_90a"):
 @pytest.mark.parametrize(
     ("rows", "columns", "num_ctas", "num_warps"),
     [
-        (64, 8192, 2, 32),
-        (64, 32768, 8, 32),
-        (64, 131072, 8, 32),
+        (64, 8192, 8, 8),
+        (64, 32768, 8, 8),
+        (64, 131072, 8, 16),
         (4096, 1000, 1, 4),
         (4096, 5120, 1, 8),
         (4096, 16384, 1, 16),
@@ -66,9 +66,9 @@ def test_rows_hardly_spill(rows, columns, tmp_path):
 
 @pytest.mark.parametrize("extent", [*range(1, 70), 100, 300, 1000, 5120, 11008, 50257, 131072])
 @pytest.mark.parametrize("nbytes", [1, 2, 4, 8])
-@pytest.mark.parametrize("is_few", [False, True])
-def test_pieces_hold_the_row_and_no_more_of_them_than_needed(extent, nbytes, is_few):
-    cut = cut_row(Row(extent, max(nbytes, 4), nbytes, is_few), cuda_target("sm_90a"))
+@pytest.mark.parametrize("num_rows", [4, 100, 10_000])
+def test_pieces_hold_the_row_and_no_more_of_them_than_needed(extent, nbytes, num_rows):
+    cut = cut_row(Row(extent, max(nbytes, 4), nbytes, num_rows), cuda_target("sm_90a"))
     assert cut.block * (cut.pieces - 1) < extent <= cut.block * cut.pieces
     assert cut.cta_threads <= 1024
     assert cut.num_ctas * cut.cta_threads == cut.num_threads * cut.rows

@@ -178,6 +178,21 @@ def test_writes_into_nothing_change_nothing():
     same(x, np.ones(10))
 
 
+def test_partial_writes_are_seen_through_every_view():
+    x = lazy(np.zeros(6))
+    part, column = x[1:5], x.reshape(2, 3).T[1]
+    part[::2] += 1
+    column[...] = [7, 8]
+    same(x, [0, 7, 0, 1, 8, 0])
+    same(part, [7, 0, 1, 8])
+
+
+def test_writing_into_repeated_elements_is_refused():
+    x = lb.broadcast_to(lazy(np.zeros(3)), (2, 3))
+    with pytest.raises(ValueError, match="assignment destination is read-only"):
+        x[0, 0] = 1
+
+
 def test_partial_writes_are_seen_through_other_views():
     x, y = lazy(np.zeros(4)), np.zeros(4)
     for array in (x, y):

@@ -7,7 +7,7 @@ import lazyblock as lb
 from lazyblock import errors
 from lazyblock.graph.ops import Op
 from lazyblock.graph.traverse import topological
-from tests.helpers.arrays import assert_equal_values, interpret_array
+from tests.helpers.arrays import assert_equal_values, assert_records_numpy, interpret_array
 
 CALLS = {
     "zeros": [((3,), {}), ((2, 0), {"dtype": "int8"}), (4, {})],
@@ -117,3 +117,59 @@ def test_aliased_memory_may_begin_anywhere(start):
     np.testing.assert_array_equal(x.numpy(), memory)
     np.testing.assert_array_equal((x * 2 + x[::-1]).numpy(), memory * 2 + memory[::-1])
     assert np.shares_memory(x.numpy(), memory)
+
+
+@pytest.mark.parametrize("indexing", ["xy", "ij"])
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("sizes", [(), (4,), (2, 3), (3, 1, 2)])
+def test_meshgrid(indexing, sparse, sizes):
+    lines = [np.arange(size) + 10.0 * number for number, size in enumerate(sizes)]
+
+    def function(*lines):
+        module = lb if any(isinstance(line, lb.Array) for line in lines) else np
+        return module.meshgrid(*lines, indexing=indexing, sparse=sparse)
+
+    assert_records_numpy(function, *lines)
+
+
+def test_grids_are_views_where_asked():
+    line = lb.asarray([1.0, 2.0], device="cpu")
+    copied, _ = lb.meshgrid(line, line)
+    seen, _ = lb.meshgrid(line, line, copy=False)
+    line += 1
+    assert (copied.tolist()[0], seen.tolist()[0]) == ([1.0, 2.0], [2.0, 3.0])
+    with pytest.raises(ValueError, match="'xy' and 'ij'"):
+        lb.meshgrid(line, indexing="ji")
+
+
+@pytest.mark.parametrize("name", ["tril", "triu"])
+@pytest.mark.parametrize("shape", [(3, 4), (2, 4, 3), (3,), (0, 2)])
+def test_triangles(name, shape):
+    values = np.arange(1, 1 + int(np.prod(shape))).reshape(shape)
+    for k in (-5, -1, 0, 2):
+        expected = getattr(np, name)(values, k=k)
+        found = getattr(lb, name)(lb.asarray(values, device="cpu"), k=k)
+        assert found.dtype == values.dtype
+        np.testing.assert_array_equal(found.numpy(), expected)
+
+
+def test_numbers_in_order_are_computed_as_they_are():
+    line = lb.arange(6)
+    grid = line.reshape(2, 3)
+    lb.eval(line, grid + lb.flip(line).reshape(2, 3))
+    assert (line.tolist(), grid.tolist()) == (list(range(6)), [[0, 1, 2], [3, 4, 5]])
+
+
+def test_dtypes_may_be_given_by_place_as_in_numpy():
+    like = lb.ones((2, 3))
+    for created in (
+        lb.zeros((2, 3), "int32"),
+        lb.ones(np.array([2, 3]), np.int32),
+        lb.empty((2, 3), "i4"),
+        lb.full((2, 3), 7, lb.int32),
+        lb.zeros_like(like, "int32"),
+        lb.full_like(like, 1, np.int32),
+        lb.eye(2, 3, 0, "int32"),
+        lb.arange(0, 6, 1, "int32").reshape(2, 3),
+    ):
+        assert (created.shape, created.dtype) == ((2, 3), lb.int32)

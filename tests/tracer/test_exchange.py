@@ -1,6 +1,7 @@
 """Arrays handed to other libraries and taken from them: DLPack, pickles, copies, buffers."""
 
 import copy
+import ctypes
 import gc
 import inspect
 import pickle
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import lazyblock as lb
+import lazyblock.language as tl
 from lazyblock import dlpack
 from lazyblock.backend.runtime.cpu import CpuDevice
 from tests.helpers.arrays import interpret_array
@@ -183,6 +185,27 @@ def test_exported_memory_keeps_its_values():
     del x
     gc.collect()
     np.testing.assert_array_equal(host, expected)
+
+
+@lb.jit
+def clear(pointer, COUNT: tl.constexpr):
+    tl.store(pointer + tl.arange(0, COUNT), 0.0)
+
+
+@pytest.mark.parametrize("export", [np.from_dlpack, np.asarray, lambda a: a.data, take])
+def test_kernels_leave_exported_memory_alone(export):
+    x = lazy([1.0, 2.0, 3.0, 4.0])
+    held = export(x)
+    clear[(1,)](x, COUNT=4)
+    np.testing.assert_array_equal(x.numpy(), [0, 0, 0, 0])
+    if isinstance(held, dlpack.Memory):
+        held = _read(held)
+    np.testing.assert_array_equal(held, [1, 2, 3, 4])
+
+
+def _read(memory):
+    numbers = (ctypes.c_double * memory.shape[0]).from_address(memory.address)
+    return list(numbers)
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,19 @@ FUNCTIONS = [
     lambda x: np.astype(x, np.int8),
     lambda x: np.copy(x),
     lambda x: np.round(x / 3),
+    lambda x: np.roll(x, 5),
+    lambda x: np.roll(x, -1, axis=1),
+    lambda x: np.roll(x, (1, 5, -9), axis=(0, 2, 2)),
+    lambda x: np.roll(x, 2, axis=(0, 1)),
+    lambda x: np.roll(x[:, :0], 3, axis=1),
+    lambda x: np.tile(x, 2),
+    lambda x: np.tile(x, (3, 1, 2, 1)),
+    lambda x: np.tile(x, (0, 2)),
+    lambda x: np.tile(x[0, 0, 0], (2, 2)),
+    lambda x: np.repeat(x, 3),
+    lambda x: np.repeat(x, 2, axis=1),
+    lambda x: np.repeat(x, 0, axis=-1),
+    lambda x: np.unstack(x, axis=1),
 ]
 
 
@@ -48,6 +61,28 @@ def test_questions():
     assert np.result_type(x, np.float32(1)) == np.float64
     assert lb.result_type(lb.float32, 1.0) == np.float32
     assert lb.can_cast(lb.int8, lb.int16) and not lb.can_cast(lb.int16, lb.int8)
+
+
+def test_repeat_takes_a_count_for_each_element():
+    x = lb.asarray(CUBE, device="cpu")
+    for counts in ([2, 0, 3], lb.asarray([2, 0, 3])):
+        found = lb.repeat(x, counts, axis=1)
+        np.testing.assert_array_equal(found.numpy(), np.repeat(CUBE, [2, 0, 3], axis=1))
+    assert_same_error(lambda x: np.repeat(x, [1, 2], axis=1), CUBE, kind=ValueError)
+    assert_same_error(lambda x: np.repeat(x, -1), CUBE, kind=ValueError)
+
+
+def test_unstacked_parts_are_views():
+    x = lb.asarray(CUBE, device="cpu")
+    lb.unstack(x, axis=2)[1][...] = 0
+    assert not x[:, :, 1].any() and x[:, :, 2].all()
+
+
+def test_shapes_broadcast():
+    assert lb.broadcast_shapes((2, 1), (3,), ()) == np.broadcast_shapes((2, 1), (3,), ())
+    assert lb.broadcast_shapes() == ()
+    with pytest.raises(ValueError, match="Cannot broadcast"):
+        lb.broadcast_shapes((2,), (3,))
 
 
 def test_axes_are_permuted_by_the_array_apis_name():

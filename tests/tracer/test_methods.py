@@ -235,3 +235,59 @@ def test_forwarded_methods_are_numpys_functions(monkeypatch):
             lazy(X).take([0], mode="clip")
     finally:
         numpy_calls._find.cache_clear()
+
+
+def test_base():
+    x = lazy(X)
+    assert x.base is None
+    assert x.flags.owndata
+    view = x[1:]
+    assert not view.flags.owndata
+    view.base[0, 0] = 7
+    assert x[0, 0] == 7
+
+
+def test_parts_of_real_arrays():
+    x = lazy(X)
+    x.real[0] = 5
+    x.real = x + 1
+    same(x, np.where(np.arange(3)[:, None] == 0, 5, X) + 1)
+    same(x.imag, np.zeros_like(X))
+    assert_same_error(lambda a: a.imag.__setitem__(0, 1), X, kind=ValueError)
+    assert x.conj() is x
+    assert x.conjugate() is x
+
+
+def test_flat():
+    assert_records_numpy(lambda a: a.T.flat[2:5], X)
+    assert_records_numpy(lambda a: (a.flat[3], a.flat[-1]), X)
+    assert [float(v) for v in lazy(X).flat] == list(X.flat)
+    assert len(lazy(X).flat) == 12
+    np.testing.assert_array_equal(np.asarray(lazy(X).T.flat), X.T.ravel())
+    assert_same_error(lambda a: a.flat[12], X, kind=IndexError)
+
+    def write(a):
+        a = a.copy()
+        a.flat = a.T.copy()
+        a.T.flat[::1] = [1.0, 2.0]
+        return a
+
+    assert_records_numpy(write, X)
+
+
+def test_bits():
+    x = np.array([[1, 2], [3, -4]], np.int32)
+    assert_records_numpy(lambda a: (a.view(np.float32), a.view("u2"), a.T.view(np.uint32)), x)
+    assert_records_numpy(lambda a: (a.byteswap(), a.view(np.int64)), x)
+    assert_same_error(lambda a: a.T.view(np.int16), x, kind=ValueError)
+    alias = lazy(x)
+    alias.view()[0] = 9
+    alias.byteswap(inplace=True)
+    expected = x.copy()
+    expected[0] = 9
+    same(alias, expected.byteswap())
+    with pytest.raises(ValueError, match="read-only"):
+        alias.view(np.float32)[0] = 1
+    assert lazy(x).tobytes() == x.tobytes()
+    assert lazy(x).tobytes("F") == x.tobytes("F")
+    assert bytes(lazy(x).data) == x.tobytes()

@@ -10,13 +10,15 @@ UFUNCS = sorted(
     {f for f in vars(np).values() if isinstance(f, np.ufunc) and f.signature is None},
     key=lambda f: f.__name__,
 )
-DTYPES = [np.bool_, np.int8, np.uint8, np.int64, np.uint64, np.float32, np.float64]
+DTYPES = [np.bool_, np.int8, np.uint8, np.int64, np.uint64, np.float32, np.float64, np.complex64]
 BINARY = [f for f in UFUNCS if f.nin == 2 and f.nout == 1]
 RTOL = 1e-6  # functions are lazyblock's own, within their ULP targets
 
 
 def draw(dtype, shape=(3, 4), seed=0):
     values = np.random.default_rng(seed).uniform(0.15, 0.9, shape)
+    if np.dtype(dtype).kind == "c":
+        return (values - 0.3j * values**2).astype(dtype)
     return values.astype(dtype) if np.dtype(dtype).kind == "f" else (values * 7).astype(dtype)
 
 
@@ -222,3 +224,35 @@ def test_in_place_operators_keep_numpys_casting_rule():
     assert isinstance(caught.value, bases[-1])
     assert str(caught.value) == str(reference.value)
     same(x, [1, 2])
+
+
+PRODUCTS = {
+    "matmul": lambda a: np.matmul(a, a.T),
+    "of axes elsewhere": lambda a: np.matmul(a, a, axes=[(1, 0), (0, 1), (1, 0)]),
+    "in another dtype": lambda a: np.matmul(a, a.T, dtype=np.complex128),
+    "vecdot": lambda a: np.vecdot(a, a),
+    "along an axis": lambda a: np.vecdot(a, a, axis=0),
+    "keeping it": lambda a: np.vecdot(a, a, axis=0, keepdims=True),
+    "of given axes": lambda a: np.vecdot(a, a, axes=[0, 0]),
+    "matvec": lambda a: np.matvec(a, a[0]),
+    "vecmat": lambda a: np.vecmat(a[:, 0], a),
+}
+
+
+@pytest.mark.parametrize("call", PRODUCTS.values(), ids=PRODUCTS)
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, np.complex64])
+def test_products_take_ufunc_keywords(call, dtype):
+    assert_records_numpy(call, draw(dtype), rtol=RTOL)
+
+
+def test_products_into_an_array():
+    x = draw(np.float64)
+    out = lazy(np.zeros((3, 3)))
+    assert np.matmul(lazy(x), x.T, out=out) is out
+    same(out, x @ x.T)
+    for call in (
+        lambda a: np.matmul(a, a),
+        lambda a: np.matmul(a, 2.0),
+    ):
+        with pytest.raises(ValueError, match="matmul"):
+            call(lazy(x))

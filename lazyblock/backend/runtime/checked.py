@@ -28,7 +28,7 @@ from lazyblock.backend.runtime.device import Grid, LoadedKernel, Resources
 from lazyblock.errors import LaunchError, SanitizerError
 from lazyblock.source import UNKNOWN, SourceLine
 from lazyblock.tiler.interpret import Touch, interpret
-from lazyblock.tiler.interpret_memory import NOWHERE
+from lazyblock.tiler.interpret.memory import NOWHERE
 from lazyblock.tiler.ir import Effect, Op, Program, walk
 from lazyblock.tiler.ops import AtomicCas, AtomicRmw
 from lazyblock.tiler.parser import parse_program

@@ -14,7 +14,7 @@ from lazyblock.graph.index_map import IndexMap
 from lazyblock.graph.node import Node, make_node
 from lazyblock.graph.ops import ELEMENTWISE, Op
 from lazyblock.graph.rewrite import Rule, rewrite
-from lazyblock.shapes import Shape, contiguous_strides
+from lazyblock.shapes import Shape, contiguous_strides, reshape_strides
 
 
 def fold_views(outputs: Sequence[Node]) -> list[Node]:
@@ -83,6 +83,17 @@ def _unit_axes(node: Node) -> Node | None:
     return build.view(operand, index_map.from_axes(axes, node.ndim), node.shape)
 
 
+def _copy_of_input(node: Node) -> Node | None:
+    """An input whose layout a reshape cannot look through gets memory in C order."""
+    (operand,) = node.inputs
+    attrs = operand.attrs
+    if not isinstance(attrs, InputAttrs):
+        return None
+    if reshape_strides(attrs.shape, attrs.strides, node.shape) is not None:
+        return None
+    return build.reshape(build.copy(operand), node.shape)
+
+
 def _reshape_of_iota(node: Node) -> Node | None:
     (line,) = node.inputs
     if line.op is not Op.IOTA:
@@ -95,6 +106,7 @@ _RULES = (
     Rule(Op.VIEW, _compose, "affine maps compose exactly"),
     Rule(Op.VIEW, _view_of_nothing_new, "the map is the identity"),
     Rule(Op.RESHAPE, _reshape_of_reshape, "only the last shape counts"),
+    Rule(Op.RESHAPE, _copy_of_input, "a copy has the elements of its operand"),
     Rule(Op.RESHAPE, _unit_axes, "unit axes do not move elements"),
     Rule(Op.RESHAPE, _reshape_of_iota, "a number in C order is affine in the index"),
     Rule(

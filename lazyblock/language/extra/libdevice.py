@@ -15,9 +15,10 @@ from lazyblock.errors import SemanticError
 from lazyblock.language.constexpr import builtin
 from lazyblock.language.context import current_builder
 from lazyblock.language.dtypes import dtype, float32, float64, int32, int64, uint32, uint64
-from lazyblock.language.extra import integers
+from lazyblock.language.extra import directed, integers, parts, special
+from lazyblock.language.extra.operands import document, meet
 from lazyblock.language.semantics import arithmetic, elementwise
-from lazyblock.language.semantics.convert import bitcast, cast, require_float, to_tensor
+from lazyblock.language.semantics.convert import bitcast, cast, to_tensor
 from lazyblock.language.semantics.create import full_like
 from lazyblock.language.semantics.elementwise import where
 from lazyblock.language.tensor import tensor
@@ -25,45 +26,28 @@ from lazyblock.language.tensor import tensor
 Block = Any  # a tensor, whose operators mypy does not see
 
 
-def _meet(name: str, *values: Any) -> list[Any]:
-    """Floats of one type and shape."""
-    blocks = [to_tensor(value) for value in values]
-    first = blocks[0]
-    for other in blocks[1:]:
-        first, _ = arithmetic.meet(name, first, other)
-    return [
-        require_float(arithmetic.meet(name, b, first)[0], f"extra.libdevice.{name}") for b in blocks
-    ]
-
-
-def _document(function: Any, name: str, text: str) -> Any:
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = text
-    return builtin(function)
-
-
 def _math(name: str, kind: str = "") -> Any:
     def function(*arguments: Any) -> tensor:
-        handles = [value.handle for value in _meet(name, *arguments)]
+        handles = [value.handle for value in meet(name, *arguments)]
         return tensor(current_builder().math(kind or name, *handles))
 
-    return _document(function, name, f"The function `{kind or name}`.")
+    return document(function, name, f"The function `{kind or name}`.")
 
 
 def _unary(name: str, kind: str = "") -> Any:
     def function(arg0: Any) -> tensor:
-        (value,) = _meet(name, arg0)
+        (value,) = meet(name, arg0)
         return tensor(current_builder().unary(kind or name, value.handle))
 
-    return _document(function, name, f"The function `{kind or name}`.")
+    return document(function, name, f"The function `{kind or name}`.")
 
 
 def _binary(name: str, kind: str) -> Any:
     def function(arg0: Any, arg1: Any) -> tensor:
-        left, right = _meet(name, arg0, arg1)
+        left, right = meet(name, arg0, arg1)
         return arithmetic.compute(kind, left, right)
 
-    return _document(function, name, f"`{kind}` of floats, rounded to nearest.")
+    return document(function, name, f"`{kind}` of floats, rounded to nearest.")
 
 
 # --- functions of integers and of the block IR -------------------------------------------------
@@ -102,7 +86,7 @@ mulhi = elementwise.umulhi
 @builtin
 def pow(arg0: Any, arg1: Any) -> tensor:
     """arg0 to the power arg1, which may be an integer."""
-    left, right = _meet("pow", arg0, cast_integer(arg1, to_tensor(arg0)))
+    left, right = meet("pow", arg0, cast_integer(arg1, to_tensor(arg0)))
     return tensor(current_builder().math("pow", left.handle, right.handle))
 
 
@@ -152,28 +136,28 @@ def _sign_bit(value: tensor) -> Block:
 @builtin
 def signbit(arg0: Any) -> tensor:
     """1 where the sign bit is set, else 0; int32."""
-    (value,) = _meet("signbit", arg0)
+    (value,) = meet("signbit", arg0)
     return cast(_sign_bit(value), int32)
 
 
 @builtin
 def isnan(arg0: Any) -> tensor:
     """Where there is no number, int1."""
-    (value,) = _meet("isnan", arg0)
+    (value,) = meet("isnan", arg0)
     return arithmetic.compare("ne", value, value)
 
 
 @builtin
 def isinf(arg0: Any) -> tensor:
     """Where there is an infinity, int1."""
-    (value,) = _meet("isinf", arg0)
+    (value,) = meet("isinf", arg0)
     return arithmetic.compare("eq", elementwise.abs(value), math.inf)
 
 
 @builtin
 def finitef(arg0: Any) -> tensor:
     """Where there is neither NaN nor an infinity, int1."""
-    (value,) = _meet("finitef", arg0)
+    (value,) = meet("finitef", arg0)
     return arithmetic.compare("lt", elementwise.abs(value), math.inf)
 
 
@@ -183,7 +167,7 @@ isfinited = finitef
 @builtin
 def copysign(arg0: Any, arg1: Any) -> tensor:
     """The size of arg0 with the sign of arg1."""
-    left, right = _meet("copysign", arg0, arg1)
+    left, right = meet("copysign", arg0, arg1)
     size = elementwise.abs(left)
     return where(_sign_bit(right), arithmetic.negate(size), size)
 
@@ -191,7 +175,7 @@ def copysign(arg0: Any, arg1: Any) -> tensor:
 @builtin
 def fdim(arg0: Any, arg1: Any) -> tensor:
     """arg0 - arg1 where that is positive, else 0."""
-    left, right = _meet("fdim", arg0, arg1)
+    left, right = meet("fdim", arg0, arg1)
     difference: Block = arithmetic.sub(left, right)
     return where(arithmetic.compare("le", left, right), 0.0, difference)
 
@@ -199,7 +183,7 @@ def fdim(arg0: Any, arg1: Any) -> tensor:
 @builtin
 def saturatef(arg0: Any) -> tensor:
     """Kept within 0 and 1; NaN gives 0."""
-    (value,) = _meet("saturatef", arg0)
+    (value,) = meet("saturatef", arg0)
     return elementwise.clamp(value, 0.0, 1.0)
 
 
@@ -209,7 +193,7 @@ def saturatef(arg0: Any) -> tensor:
 @builtin
 def round(arg0: Any) -> tensor:
     """The nearest integer, halves away from zero, as a float."""
-    (value,) = _meet("round", arg0)
+    (value,) = meet("round", arg0)
     whole: Block = tensor(current_builder().unary("trunc", value.handle))
     is_half = arithmetic.compare("ge", elementwise.abs(value - whole), 0.5)
     return where(is_half, whole + copysign(full_like(value, 1.0), value), whole)
@@ -223,7 +207,7 @@ def _to_integer(name: str, type: dtype, round_first: Callable[[Any], tensor]) ->
     def function(arg0: Any) -> tensor:
         return cast(round_first(arg0), type)
 
-    return _document(function, name, f"Rounded, as {type}; out of range it saturates.")
+    return document(function, name, f"Rounded, as {type}; out of range it saturates.")
 
 
 llrint, llround = _to_integer("llrint", int64, rint), _to_integer("llround", int64, round)
@@ -235,7 +219,7 @@ for _source in ("float", "double"):
 
 
 def _cast_to(name: str, type: dtype) -> Any:
-    return _document(lambda arg0: cast(to_tensor(arg0), type), name, f"As {type}, to nearest.")
+    return document(lambda arg0: cast(to_tensor(arg0), type), name, f"As {type}, to nearest.")
 
 
 int2float_rn, uint2float_rn = _cast_to("int2float_rn", float32), _cast_to("uint2float_rn", float32)
@@ -249,7 +233,7 @@ double2float_rn = _cast_to("double2float_rn", float32)
 
 
 def _bits_as(name: str, type: dtype) -> Any:
-    return _document(lambda arg0: bitcast(to_tensor(arg0), type), name, f"The bits as {type}.")
+    return document(lambda arg0: bitcast(to_tensor(arg0), type), name, f"The bits as {type}.")
 
 
 float_as_int, int_as_float = _bits_as("float_as_int", int32), _bits_as("int_as_float", float32)
@@ -264,7 +248,7 @@ longlong_as_double = _bits_as("longlong_as_double", float64)
 @builtin
 def exp10(arg0: Any) -> tensor:
     """10 to the power."""
-    (value,) = _meet("exp10", arg0)
+    (value,) = meet("exp10", arg0)
     return pow(full_like(value, 10.0), value)
 
 
@@ -272,7 +256,7 @@ fast_exp10f = exp10
 
 
 def _reciprocal(value: Any) -> tensor:
-    left, right = _meet("rcp_rn", 1.0, value)
+    left, right = meet("rcp_rn", 1.0, value)
     return arithmetic.compute("div", left, right)
 
 
@@ -323,18 +307,18 @@ def rnorm4d(arg0: Any, arg1: Any, arg2: Any, arg3: Any) -> tensor:
 @builtin
 def normcdf(arg0: Any) -> tensor:
     """Probability that a normally distributed number is smaller."""
-    (value,) = _meet("normcdf", arg0)
+    (value,) = meet("normcdf", arg0)
     return arithmetic.mul(0.5, erfc(arithmetic.mul(value, -math.sqrt(0.5))))
 
 
 def _of_pi(name: str, function: Any) -> Any:
     def of_pi(arg0: Any) -> tensor:
-        (value,) = _meet(name, arg0)
+        (value,) = meet(name, arg0)
         turns: Block = value - 2.0 * rint(value * 0.5)  # exact
         found: tensor = function(turns * math.pi)
         return found
 
-    return _document(of_pi, name, f"`{name[:3]}` of pi times the argument.")
+    return document(of_pi, name, f"`{name[:3]}` of pi times the argument.")
 
 
 sinpi, cospi = _of_pi("sinpi", sin), _of_pi("cospi", cos)
@@ -346,7 +330,7 @@ sinpi, cospi = _of_pi("sinpi", sin), _of_pi("cospi", cos)
 @builtin
 def nextafter(arg0: Any, arg1: Any) -> tensor:
     """The next float from arg0 towards arg1."""
-    left, right = _meet("nextafter", arg0, arg1)
+    left, right = meet("nextafter", arg0, arg1)
     type = _integers(left)
     bits: Block = bitcast(left, type)
     grows = arithmetic.binary("xor", arithmetic.compare("lt", left, right), bits < 0)
@@ -375,7 +359,7 @@ def _step_from_infinity(left: Block) -> tensor:
 @builtin
 def ldexp(arg0: Any, arg1: Any) -> tensor:
     """arg0 times 2 to the integer arg1, in steps that round once."""
-    (value,) = _meet("ldexp", arg0)
+    (value,) = meet("ldexp", arg0)
     power: Block = to_tensor(arg1)
     if not power.dtype.is_int():
         raise SemanticError("ldexp takes an integer power.")
@@ -390,3 +374,8 @@ def ldexp(arg0: Any, arg1: Any) -> tensor:
 
 
 scalbn = ldexp
+
+
+# --- names that are made by tables ---------------------------------------------------------------
+
+globals().update(directed.FUNCTIONS | parts.FUNCTIONS | special.FUNCTIONS)

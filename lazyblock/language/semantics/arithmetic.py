@@ -6,10 +6,11 @@ Rows of `ARITHMETIC`, `COMPARISONS`... say which types an operator takes. Intege
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from lazyblock.errors import SemanticError
+from lazyblock.errors import KernelWarning, SemanticError
 from lazyblock.language.context import current, current_builder
 from lazyblock.language.dtypes import dtype, float32, int1, int32, int64
 from lazyblock.language.semantics.convert import (
@@ -105,6 +106,8 @@ def binary(name: str, lhs: Any, rhs: Any) -> tensor:
     """One of ARITHMETIC on numbers."""
     operator = ARITHMETIC[name]
     left, right = meet(operator.sign, lhs, rhs, operator.divides)
+    if operator.sign in ("<<", ">>"):
+        _warn_of_wide_shift(operator.sign, left.dtype, unwrap_number(rhs))
     if name == "truediv" and left.dtype.is_int():
         left, right = cast(left, float32), cast(right, float32)
     type = left.dtype
@@ -185,12 +188,21 @@ def _as_offset(value: tensor) -> tensor:
 # --- bits ----------------------------------------------------------------------------------------
 
 
+def _warn_of_wide_shift(sign: str, type: dtype, count: Any) -> None:
+    """Warn of a known count that leaves no bit; Triton leaves the result undefined."""
+    bits = type.primitive_bitwidth
+    if isinstance(count, int) and not 0 <= count < bits:
+        text = f"'{sign}' by {count} leaves nothing of the {bits} bits of {type}."
+        warnings.warn_explicit(text, KernelWarning, *current_builder().line)
+
+
 def shift_right(lhs: Any, rhs: Any) -> tensor:
     """`>>`: copies of the sign come in if the left operand has one, else zeros."""
     lhs, rhs = unwrap_number(lhs), unwrap_number(rhs)
     named = lhs if isinstance(lhs, tensor) else to_tensor(rhs)
     left, right = meet(">>", lhs, rhs)
     type = left.dtype
+    _warn_of_wide_shift(">>", type, rhs)
     if type.is_floating():
         raise SemanticError(_no_meaning(">>", lhs, rhs), hint="bitcast to an integer type.")
     if type.is_bool():

@@ -35,14 +35,14 @@ class _Kind:
     num_warps: int = 4
 
 
-_HALF = _Kind(dtypes.float32, (128, 128, 32), 8)
+_HALF = _Kind(dtypes.float32, (128, 64, 32), 8)
 _KINDS = {
     dtypes.float16: _HALF,
     dtypes.bfloat16: _HALF,
     dtypes.float32: _Kind(dtypes.float32, (64, 64, 16)),
     dtypes.float64: _Kind(dtypes.float64, (64, 32, 16)),
-    dtypes.int8: _Kind(dtypes.int32, (64, 64, 32)),
-    dtypes.uint8: _Kind(dtypes.int32, (64, 64, 32)),
+    dtypes.int8: _Kind(dtypes.int32, (64, 64, 32), 8),
+    dtypes.uint8: _Kind(dtypes.int32, (64, 64, 32), 8),
 }
 MATRIX_DTYPES = frozenset(_KINDS)  # that kernels of products exist for
 
@@ -112,7 +112,9 @@ class _Lowering:
         """Cut the program id into the product's number and the block's row and column."""
         b = self.b
         self.tiles = tuple(map(cdiv, self.extents[:2], self.blocks[:2]))
-        rows, columns = (self._size(f"tiles_{x}", n) for x, n in zip("mn", self.tiles, strict=True))
+        rows, columns = (
+            self._size(f"tiles_{x}", n, 1) for x, n in zip("mn", self.tiles, strict=True)
+        )
         number = b.cast(b.program_id(0), self.index_type)
         tile_n, rest = b.rem(number, columns), b.div(number, columns)
         return b.div(rest, rows), b.rem(rest, rows), tile_n
@@ -149,9 +151,10 @@ class _Lowering:
         self.arguments.append(ArrayArgument(place.base, place.offset, name == "out"))
         return self.b.parameter(f"{name}_ptr", PointerType(scalar), divisibility)
 
-    def _size(self, name: str, value: int) -> Value:
+    def _size(self, name: str, value: int, most_divisible: int = 16) -> Value:
+        """A parameter of the class of its largest power-of-two divisor up to `most_divisible`."""
         self.arguments.append(SizeArgument(value, self.index_type))
-        return self.b.parameter(name, self.index_type, gcd(value, 16))
+        return self.b.parameter(name, self.index_type, gcd(value, most_divisible))
 
     def _stride(self, name: str, axis: int) -> Value | int:
         """A stride; 0 and 1 are part of the program, as is that of an axis of one element."""

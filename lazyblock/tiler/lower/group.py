@@ -72,6 +72,7 @@ class _GroupLowering(GroupTurns):
         reads = [a for a in self.accesses.values()]
         reductions = [root for root in group.roots if isinstance(root.attrs, ReduceAttrs)]
         self.online = find_online_sums(self.own) if target.is_gpu else {}
+        self.distances = self._find_distances() if target.is_gpu else {}
         self.schedule = schedule or default_schedule(
             self.dimensions,
             [a for a in (*reads, *outputs) if a.base.op is not Op.IOTA],
@@ -85,6 +86,8 @@ class _GroupLowering(GroupTurns):
         )
         if self.schedule.unroll == 1:
             self.online = {}
+        if self.schedule.pieces > 1 or len(self.space.reduced) > 1:
+            self.distances = {}
         extents = self.space.shape
         reach = max((a.reach(extents) for a in (*reads, *outputs)), default=0)
         is_small = max(reach, size_of(extents)) < _SMALL_INDEX

@@ -208,7 +208,11 @@ class GroupValues(Tile):
 
     def _whole_operand(self, root: Node) -> tuple[Value, Value | None]:
         """The operand over the tile, and where it is inside the row."""
-        value = self._value(*self._operand_read(root))
+        return self._over_tile(self._operand_read(root))
+
+    def _over_tile(self, read: Read) -> tuple[Value, Value | None]:
+        """A value over the tile, and where it is inside the row."""
+        value = self._value(*read)
         mask: Value | None = None
         full = value
         for position, dimension in enumerate(self.dimensions):

@@ -14,7 +14,7 @@ from lazyblock.graph.attrs import ReduceAttrs, ScanAttrs
 from lazyblock.graph.node import Node
 from lazyblock.graph.ops import Op
 from lazyblock.tiler.ir import Value
-from lazyblock.tiler.lower.group_scans import GroupScans
+from lazyblock.tiler.lower.group_distances import GroupDistances
 from lazyblock.tiler.lower.group_values import Read
 from lazyblock.tiler.lower.online import (
     continue_online,
@@ -32,12 +32,11 @@ from lazyblock.tiler.lower.scan import (
 )
 
 
-class GroupWalks(GroupScans):
+class GroupWalks(GroupDistances):
     """Computes roots. online: sums relative to a maximum of the same walk, with that maximum."""
 
     online: dict[Node, Node]
     pieces: list[dict[Read, Value]]
-    walked: Value
 
     def _compute(self, roots: Iterable[Node]) -> None:
         """Compute roots whose operands are at hand; reductions and scans combine one tile."""
@@ -105,6 +104,11 @@ class GroupWalks(GroupScans):
             below = max((level[n] for n, _ in reads if n in self.own), default=0)
             is_new = isinstance(root.attrs, ReduceAttrs) and root not in self.online
             level[root] = below + is_new
+            if root in self.distances:
+                below_x = [
+                    level[n] for n in self._roots_below(self.distances[root].x) if n in level
+                ]
+                level[root] = max(below, max(below_x, default=0) + 1)
         reductions = [r for r in self.group.roots if isinstance(r.attrs, ReduceAttrs)]
         count = max((level[r] for r in reductions), default=0)
         return [[r for r in reductions if level[r] == n] for n in range(1, count + 1)]
@@ -112,25 +116,32 @@ class GroupWalks(GroupScans):
     def _reduce_level(self, reductions: list[Node]) -> None:
         """One walk over the reduced dimensions that accumulates `reductions` tile by tile."""
         shape, scans = self._tile_shape(), self._scans_below(reductions)
-        initial = [identity_block(self.b, r, shape) for r in reductions]
-        initial += map(self._start_scan, scans)
+        sums = [identity_block(self.b, r, shape) for r in reductions]
+        means = self._start_means(reductions, shape)
+        initial = [*sums, *means.values(), *map(self._start_scan, scans)]
+
+        def split(carried: Sequence[Value]) -> tuple[dict[Node, Value], dict[Read, Value]]:
+            totals = dict(zip(reductions, carried, strict=False))
+            return totals, dict(zip(means, carried[len(reductions) :], strict=False))
 
         def body(*carried: Value) -> list[Value]:
-            following = self._continue_scans(scans, carried[len(reductions) :])
-            totals = dict(zip(reductions, carried, strict=False))
-            self._accumulate(totals, shape)
-            return [*totals.values(), *following]
+            following = self._continue_scans(scans, carried[len(reductions) + len(means) :])
+            totals, seen = split(carried)
+            self._accumulate(totals, seen, shape)
+            return [*totals.values(), *seen.values(), *following]
 
-        results = self._walk(body, initial, self.schedule.unroll)
-        self._finish_reductions(dict(zip(reductions, results, strict=False)))
+        self._finish_reductions(*split(self._walk(body, initial, self.schedule.unroll)))
 
-    def _accumulate(self, totals: dict[Node, Value], shape: tuple[int, ...]) -> None:
+    def _accumulate(
+        self, totals: dict[Node, Value], means: dict[Read, Value], shape: tuple[int, ...]
+    ) -> None:
         """Combine the tiles at hand with `totals`."""
         online = {self.online[root]: root for root in totals if root in self.online}
         tiles: dict[Node, list[Value]] = {root: [] for root in online}
-        for _ in self._tiles():
+        for number in self._tiles():
+            self._accumulate_distances(totals, means, number)
             for root, before in totals.items():
-                if root in self.online:
+                if root in self.online or root in self.distances:
                     continue
                 value = self.b.broadcast_to(self._masked_operand(root), shape)
                 if root in tiles:
@@ -143,22 +154,22 @@ class GroupWalks(GroupScans):
                 self.b, totals[highest], totals[total], tiles[highest]
             )
 
-    def _tiles(self) -> Iterator[None]:
+    def _tiles(self) -> Iterator[int]:
         """Go from tile to tile of an iteration, the first of which is in place."""
-        yield
+        yield 0
         outer, positions = self.memo, dict(self.positions)
         for number in range(1, self.schedule.unroll):
             (position,) = (p for p, d in enumerate(self.dimensions) if d.is_reduced)
             self.memo = ChainMap({}, outer.maps[1])  # type: ignore[attr-defined]
             distance = number * self.schedule.blocks[position]
             self._place_block(position, self.b.add(self.walked, distance))
-            yield
+            yield number
         self.memo, self.positions = outer, positions
 
-    def _finish_reductions(self, totals: dict[Node, Value]) -> None:
+    def _finish_reductions(self, totals: dict[Node, Value], means: dict[Read, Value]) -> None:
         """Combine the elements of accumulators."""
         at = self.group.maps
-        for root in (r for r in totals if r not in self.online):
+        for root in (r for r in totals if r not in self.online and r not in self.distances):
             self.memo[root, at[root]] = self._reduce_tile(root, totals[root])
         for root in (r for r in totals if r in self.online):
             highest = self.online[root]
@@ -166,6 +177,9 @@ class GroupWalks(GroupScans):
             lanes = rescale(self.b, totals[root], *self._align([totals[highest], overall]))
             total = self._reduce_tile(root, lanes)
             self.memo[root, at[root]] = finish_online(self.b, total, overall)
+        for root in (r for r in totals if r in self.distances):
+            lanes = self._finish_distance(root, totals[root], means[self.distances[root].x])
+            self.memo[root, at[root]] = self._reduce_tile(root, lanes)
 
     # --- before a walk ---
 
@@ -173,7 +187,9 @@ class GroupWalks(GroupScans):
         """Compute, before a loop, what `roots` need that is the same in every iteration."""
         stack: list[Read] = []
         for root in roots:
-            if isinstance(root.attrs, (ReduceAttrs, ScanAttrs)):
+            if root in self.distances:
+                stack.append(self.distances[root].x)
+            elif isinstance(root.attrs, (ReduceAttrs, ScanAttrs)):
                 stack.append(self._operand_read(root))
             else:
                 stack.append((root, self.group.maps[root]))

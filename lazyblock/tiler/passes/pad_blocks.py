@@ -143,13 +143,6 @@ class _Padder:
     def shaped(self, op: ops.Splat | ops.Broadcast) -> Sequence[Value]:
         return self.plain(op, shape=_padded(op.shape))
 
-    def binary(self, op: ops.Binary) -> Sequence[Value]:
-        """Integers are not divided by what stands in added places."""
-        if op.kind not in ("div", "rem") or op.rhs.type.scalar.is_floating:
-            return self.plain(op)
-        b, divisor = self._builder, self.new(op.rhs)
-        return self.plain(op, rhs=b.select(self.inside(op.rhs.shape), divisor, 1))
-
     def reshape(self, op: ops.Reshape) -> Sequence[Value]:
         before, after, b = op.value.shape, op.shape, self._builder
         value = self.new(op.value)
@@ -244,7 +237,6 @@ _RULES: dict[type[Op], Callable[[_Padder, Any], Sequence[Value]]] = {
     ops.Arange: _Padder.arange,
     ops.Constant: _Padder.constant,
     **dict.fromkeys((ops.Splat, ops.Broadcast), _Padder.shaped),
-    ops.Binary: _Padder.binary,
     ops.Reshape: _Padder.reshape,
     ops.Gather: _Padder.gather,
     ops.Histogram: _Padder.histogram,

@@ -145,6 +145,8 @@ CALLS = [
     call("vander", LINE, 3, increasing=True),
     call("vander", LINE, 0),
     call("vander", REALS),
+    call("where", BOOLS, -2, BYTES),
+    call("where", BOOLS, BYTES, 300),
     call("select", [Host(BOOLS), REALS > 0], [REALS, Host(INTS)]),
 ]
 

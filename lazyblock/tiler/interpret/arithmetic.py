@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from lazyblock.tiler.interpret_memory import Array
+from lazyblock.tiler.interpret.memory import Array
 from lazyblock.tiler.types import FLOAT8_FORMATS, ScalarType, decode, encode, int1, to_numpy
 
 # --- arithmetic ----------------------------------------------------------------------------------

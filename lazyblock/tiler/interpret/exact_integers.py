@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lazyblock.tiler import ops
-from lazyblock.tiler.interpret_memory import Addresses, Array
+from lazyblock.tiler.interpret.memory import Addresses, Array
 from lazyblock.tiler.ir import Op
 
 Datum = Array | Addresses
