@@ -21,11 +21,7 @@ GROUND_FLOOR = ["config", "constants", "dlpack", "dtypes", "errors", "events", "
 GROUND_FLOOR += ["recently_used", "shapes", "source", "target", "version"]
 STAGES = ["backend", "fusion", "graph", "language", "tiler", "tracer"]
 LISTENERS = ["inspect", "interop"]  # nobody imports them
-<<<<<<< HEAD
-NAMESPACES = ["fft", "linalg", "random", "tools"]
-=======
-NAMESPACES = ["linalg", "fft", "random", "tools"]
->>>>>>> complex
+NAMESPACES = ["fft", "lib", "linalg", "random", "tools"]
 BLOCK_IR = ["tiler.ir", "tiler.ops", "tiler.types", "tiler.printer"]
 PLAN = ["fusion.plan", "fusion.reads", "fusion.storage"]  # the planner's data, not its search
 BLOCK_TOOLS = ["tiler.builder", "tiler.math", "tiler.verify", "tiler.parser", "tiler.interpret"]
@@ -45,10 +41,6 @@ MAY_IMPORT = {
     "backend": ["backend", *BLOCK_IR, "tiler.analysis"],
     "backend.runtime.checked": ["backend", *BLOCK_IR, *BLOCK_TOOLS],
     "tracer": ["tracer", "graph", "pipeline"],
-<<<<<<< HEAD
-    "random": ["tracer"],
-=======
->>>>>>> complex
     "pipeline": [*STAGES, *PLANS],
     "plans": [*STAGES, *PLANS],
     "plan_steps": STAGES,
@@ -59,6 +51,7 @@ MAY_IMPORT = {
     "autotune": [*STAGES, "pipeline"],
     "linalg": ["tracer"],
     "fft": ["tracer"],
+    "lib": ["tracer"],
     "random": ["tracer"],
     "testing": ["pipeline"],
     "runtime": ["pipeline", "testing"],
