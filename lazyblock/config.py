@@ -43,6 +43,9 @@ class Config(threading.local):
     sanitize: bool = _switch(False, "check every memory access of CPU kernels; slow", True)
     debug: bool = _switch(False, "check asserts and integer overflow in kernels of @lb.jit", True)
     interpret: bool = _switch(False, "run the Python bodies of kernels of @lb.jit")
+    strict: bool = _switch(
+        False, "refuse what kernels of @lb.jit have beyond Triton's language", True
+    )
     dot_precision: str = _switch(
         "ieee",
         "how kernels' dots may round float32 operands that do not say it",

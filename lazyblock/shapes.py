@@ -140,3 +140,10 @@ def strided_view(
     bits = array.view(f"V{array.itemsize}")
     steps = [stride * array.itemsize for stride in strides]
     return np.lib.stride_tricks.as_strided(bits, tuple(shape), steps).view(array.dtype)
+
+
+def folded_shape(shape: Shape, axes: Sequence[int], keepdims: bool) -> Shape:
+    """The shape of a reduction over `axes`."""
+    if keepdims:
+        return tuple(1 if a in axes else n for a, n in enumerate(shape))
+    return tuple(n for a, n in enumerate(shape) if a not in axes)

@@ -21,7 +21,7 @@ GROUND_FLOOR = ["config", "constants", "dlpack", "dtypes", "errors", "events", "
 GROUND_FLOOR += ["recently_used", "shapes", "source", "target", "version"]
 STAGES = ["backend", "fusion", "graph", "language", "tiler", "tracer"]
 LISTENERS = ["inspect", "interop"]  # nobody imports them
-NAMESPACES = ["linalg", "fft", "tools"]
+NAMESPACES = ["fft", "lib", "linalg", "random", "tools"]
 BLOCK_IR = ["tiler.ir", "tiler.ops", "tiler.types", "tiler.printer"]
 PLAN = ["fusion.plan", "fusion.reads", "fusion.storage"]  # the planner's data, not its search
 BLOCK_TOOLS = ["tiler.builder", "tiler.math", "tiler.verify", "tiler.parser", "tiler.interpret"]
@@ -51,6 +51,8 @@ MAY_IMPORT = {
     "autotune": [*STAGES, "pipeline"],
     "linalg": ["tracer"],
     "fft": ["tracer"],
+    "lib": ["tracer"],
+    "random": ["tracer"],
     "testing": ["pipeline"],
     "runtime": ["pipeline", "testing"],
     "inspect": [*STAGES, *LISTENERS, "pipeline"],

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lazyblock import config
 from lazyblock.language.array_arguments import as_host_array
 from lazyblock.language.constexpr import constexpr
 from lazyblock.language.context import use_builder
@@ -42,7 +43,7 @@ def run_eagerly(
     memory = _HostMemory()
     builder.steps.resolve = memory.resolve
     supply = iter(leaves)
-    with use_builder(builder, debug=debug):
+    with use_builder(builder, debug=debug, strict=config.current.strict):
         arguments = {
             name: _make_argument(builder, name, spec, supply, memory)
             for name, spec in specs.items()

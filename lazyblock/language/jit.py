@@ -180,7 +180,8 @@ class JitFunction(KernelFunction):
         """The block program for arguments of these kinds."""
         debug = settings["debug"] or self.debug or config.current.debug
         specs = self._specs(kinds, values)
-        program = build_program(self, specs, **{**settings, "debug": debug})
+        settings = {**settings, "debug": debug, "strict": config.current.strict}
+        program = build_program(self, specs, **settings)
         if config.current.sanitize:
             warn_about_unfilled_loads(program)
         name = self.name if self._repr is None else self._repr(Specialization(self, specs))

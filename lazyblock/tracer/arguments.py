@@ -40,15 +40,6 @@ def floating_dtype(*given: DType | type) -> DType:
     return found if found.kind in "fc" or dtypes.is_floating(found) else dtypes.float64
 
 
-def to_host(value: Any) -> Any:
-    """Settings that decide what is recorded, as NumPy sees them; lazy arrays evaluate."""
-    if isinstance(value, Array):
-        return value.numpy()
-    if isinstance(value, (list, tuple)) and any(isinstance(item, Array) for item in value):
-        return type(value)(to_host(item) for item in value)
-    return value
-
-
 def is_sequence(value: Any) -> bool:
     """Whether a value is a list or tuple, of arrays say, and no array itself."""
     return isinstance(value, Iterable) and not isinstance(value, (Array, np.ndarray, np.generic))

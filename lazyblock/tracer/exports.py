@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-import sys
 import weakref
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ from lazyblock.graph.node import Node
 from lazyblock.lazy_imports import lazy_import
 from lazyblock.tracer.evaluation import check_allowed
 from lazyblock.tracer.handle import Handle
+from lazyblock.tracer.memory import holds_alone, make_private
 from lazyblock.tracer.stages import pipeline
 
 if TYPE_CHECKING:
@@ -94,11 +94,14 @@ class Exports(Handle):
         """
         if self.__dlpack_device__()[0] != dlpack.CUDA:
             raise AttributeError("'__cuda_array_interface__' is of arrays on GPUs only.")
-        node = self.stored("__cuda_array_interface__")
-        if not _is_only_ours(self, node):
-            node = _copied(node)
-            if self._view is None:
-                self._cell.node = node
+        reason = "__cuda_array_interface__"
+        self.stored(reason)
+        if self._view is not None:
+            node = _copied(self.stored(reason))
+        else:
+            if not (_is_kept_with(self) and holds_alone(self._cell)):
+                make_private(self)
+            node = self._cell.node
         attrs: Any = node.attrs
         _keep_with(self, attrs.storage)
         itemsize = node.dtype.itemsize
@@ -191,11 +194,7 @@ def _keep_with(handle: Handle, buffer: Any) -> None:
         buffers.append(buffer)
 
 
-def _is_only_ours(handle: Handle, node: Node) -> bool:
-    """Whether no recorded expression holds the value: it then may be written by others."""
-    if handle._view is not None or handle._cell.node is not node:
-        return False
-    return sys.getrefcount(node) <= _REFERENCES and pipeline.owns_memory(node)
-
-
-_REFERENCES = 4  # the cell's, the caller's, the parameter's and getrefcount's own
+def _is_kept_with(handle: Handle) -> bool:
+    """Whether the memory of a base was handed out by this handle before."""
+    attrs: Any = handle._cell.node.attrs
+    return attrs.storage in _kept.get(id(handle), ())

@@ -12,10 +12,11 @@ from typing import Any
 
 from lazyblock import dtypes
 from lazyblock.dtypes import DType
-from lazyblock.errors import DTypeError, ShapeError
+from lazyblock.errors import ShapeError
 from lazyblock.graph import build
 from lazyblock.graph.ops import Op
 from lazyblock.shapes import normalize_axis
+from lazyblock.tracer.arguments import deliver
 from lazyblock.tracer.array import Array, Cell, common_device
 from lazyblock.tracer.contractions import Label, contract
 from lazyblock.tracer.creation import to_array
@@ -93,14 +94,14 @@ def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Array:
     return _over_axes(a, b, left, right)
 
 
-def dot(a: Any, b: Any, out: Any = None) -> Array:
+def dot(a: Any, b: Any, out: Any = None) -> Any:
     """Over the last axis of `a` and the last but one (or only) of `b`; scalars multiply."""
     left, right = to_array(a), to_array(b)
     if not left.ndim or not right.ndim:
-        return _store(_multiply(left, right), out, "dot")
+        return deliver(_multiply(left, right), out, "dot")
     axis = max(right.ndim - 2, 0)
     _require_aligned(left, right, left.ndim - 1, axis)
-    return _store(_over_axes(left, right, [left.ndim - 1], [axis]), out, "dot")
+    return deliver(_over_axes(left, right, [left.ndim - 1], [axis]), out, "dot")
 
 
 def inner(a: Any, b: Any, /) -> Array:
@@ -122,10 +123,10 @@ def vdot(a: Any, b: Any, /) -> Array:
     return _over_axes(_conjugate(left), right, [0], [0])
 
 
-def outer(a: Any, b: Any, out: Any = None) -> Array:
+def outer(a: Any, b: Any, out: Any = None) -> Any:
     """Products of all pairs of elements, in C order."""
     left, right = to_array(a).reshape(-1), to_array(b).reshape(-1)
-    return _store(_over_axes(left, right, [], []), out, "multiply")
+    return deliver(_over_axes(left, right, [], []), out, "multiply")
 
 
 # --- how they become contractions ----------------------------------------------------------------
@@ -211,14 +212,6 @@ def _multiply(a: Array, b: Array) -> Array:
 def _conjugate(array: Array) -> Array:
     conjugate: Array = namespace().conj(array) if array.dtype.kind == "c" else array
     return conjugate
-
-
-def _store(result: Array, out: Any, name: str) -> Array:
-    if out is None:
-        return result
-    if not isinstance(out, Array):
-        raise DTypeError(f"'out' of '{name}' is an array of lazyblock, not a {type(out).__name__}.")
-    return out.update(result, name)
 
 
 def _require_axes(name: str, signature: str, array: Array, number: int, count: int) -> None:

@@ -23,7 +23,9 @@ from lazyblock.tracer.evaluation import evaluate
 from lazyblock.tracer.stages import pipeline
 
 if TYPE_CHECKING:
-    from lazyblock.tracer.array import Array, Cell
+    from lazyblock.tracer.array import Array
+    from lazyblock.tracer.cells import Cell
+    from lazyblock.tracer.handle import Handle
 
 _REASON = "kernel launch"
 _ALIGNMENT = 16  # of the buffers that copies go to, at least
@@ -99,7 +101,7 @@ def _node_to_write(array: Array) -> Node:
     """The elements in a buffer that only handles of this base see."""
     if array._cell.node.op is not Op.INPUT:
         evaluate([array], _REASON)
-    _make_private(array)
+    make_private(array)
     base = array._cell.node
     node = base if array._view is None else array._view.of_input(base)
     if node is None or not is_in_order(node.shape, node.attrs.strides):  # type: ignore[union-attr]
@@ -110,7 +112,7 @@ def _node_to_write(array: Array) -> Node:
     return node
 
 
-def _make_private(array: Array) -> None:
+def make_private(array: Handle) -> None:
     """Give an evaluated base a buffer that nothing but its cell holds."""
     cell = array._cell
     _refuse_placeholder(cell.node.attrs.storage)  # type: ignore[union-attr]
@@ -129,9 +131,14 @@ def _refuse_placeholder(storage: Any) -> None:
         )
 
 
+def holds_alone(cell: Cell) -> bool:
+    """Whether no recorded expression holds the cell's value."""
+    return _count_references(cell) <= _REFERENCES_OF_ONE_CELL
+
+
 def _is_private(cell: Cell) -> bool:
     """Whether nothing else holds the cell's value, in C order in memory of lazyblock's own."""
-    if _count_references(cell) > _REFERENCES_OF_ONE_CELL or not pipeline.owns_memory(cell.node):
+    if not holds_alone(cell) or not pipeline.owns_memory(cell.node):
         return False
     attrs: Any = cell.node.attrs
     if sys.getrefcount(attrs.storage) > _REFERENCES_OF_ONE_CELL:  # a slot holds it, as in a cell

@@ -16,7 +16,7 @@ import numpy as np
 from lazyblock import dtypes
 from lazyblock.errors import DTypeError, ShapeError, ValueRangeError
 from lazyblock.graph import build
-from lazyblock.shapes import normalize_axes
+from lazyblock.shapes import folded_shape, normalize_axes
 from lazyblock.tracer.array import Array
 from lazyblock.tracer.creation import eye, to_array
 from lazyblock.tracer.decompositions import inv, svdvals
@@ -91,9 +91,7 @@ def norm(x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> 
     matrices = [place for place in range(array.ndim) if place not in axes]
     matrices += [place % array.ndim for place in given]
     found = matrix_norm(array.transpose(matrices), ord="fro" if ord is None else ord)
-    if not keepdims:
-        return found
-    return found.reshape(tuple(1 if a in axes else n for a, n in enumerate(array.shape)))
+    return found.reshape(folded_shape(array.shape, axes, keepdims))
 
 
 _FOLDS: dict[Any, Callable[..., Array]] = {2: Array.max, -2: Array.min, "nuc": Array.sum}
@@ -164,7 +162,7 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
     return result.swapaxes(axis, -1)
 
 
-def outer(x1: Any, x2: Any, /) -> Array:
+def outer(x1: Any, x2: Any, /) -> Any:
     """Products of all pairs of elements of two vectors."""
     a, b = to_array(x1), to_array(x2)
     if a.ndim != 1 or b.ndim != 1:

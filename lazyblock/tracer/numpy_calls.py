@@ -18,7 +18,7 @@ import numpy as np
 
 from lazyblock.errors import UnsupportedError
 from lazyblock.lazy_imports import lazy_import
-from lazyblock.tracer.handle import Handle
+from lazyblock.tracer.host_functions import to_host
 from lazyblock.tracer.protocols import namespace
 from lazyblock.tracer.ufuncs import write_out
 
@@ -56,20 +56,14 @@ def _show(function: Callable[..., Any]) -> str:
 def call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Record what `function(*args, **kwargs)` means. Raises: UnsupportedTypeError."""
     if function in _ON_HOST:
-        named = {name: _to_host(value, function) for name, value in kwargs.items()}
-        return function(*(_to_host(value, function) for value in args), **named)
+        reason = _show(function)
+        return function(*to_host(args, reason), **to_host(kwargs, reason))
     ours, _, is_spelled = _find(function)
     if ours is None:
         raise UnsupportedTypeError(function)
     if is_spelled or (not kwargs and len(args) <= 1):
         return ours(*args, **kwargs)
     return _bind(function, len(args), tuple(kwargs)).call(function, ours, args, kwargs)
-
-
-def _to_host(value: Any, function: Callable[..., Any]) -> Any:
-    if isinstance(value, (list, tuple)):
-        return type(value)(_to_host(item, function) for item in value)
-    return value._values(_show(function)) if isinstance(value, Handle) else value
 
 
 @functools.cache

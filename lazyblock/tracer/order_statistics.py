@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from lazyblock import dtypes
 from lazyblock.errors import DTypeError, ShapeError, ValueRangeError
-from lazyblock.shapes import Shape, normalize_axes, normalize_axis
+from lazyblock.shapes import folded_shape, normalize_axes, normalize_axis
 from lazyblock.tracer.arguments import as_arrays, deliver
 from lazyblock.tracer.array import Array
 from lazyblock.tracer.creation import to_array
@@ -39,17 +39,11 @@ __all__ = [
 ]
 
 
-def _folded_shape(x: Array, axis: Axis, keepdims: bool) -> Shape:
-    axes = normalize_axes(axis, x.ndim, "quantile")
-    if keepdims:
-        return tuple(1 if a in axes else n for a, n in enumerate(x.shape))
-    return tuple(n for a, n in enumerate(x.shape) if a not in axes)
-
-
 def _median(function: Callable[..., Any], a: Any, axis: Any, out: Any, keepdims: bool) -> Any:
     x = to_array(a)
     axis = tuple(axis) if isinstance(axis, list) else axis
-    shape = _folded_shape(x, axis, keepdims)
+    axes = normalize_axes(axis, x.ndim, "median")
+    shape = folded_shape(x.shape, axes, keepdims)
     dtype = ask_numpy(function, [x]).dtype
     (result,) = host_call(function, [x], [(shape, dtype)], axis=axis, keepdims=bool(keepdims))
     return deliver(result, out, function.__name__)
@@ -89,7 +83,11 @@ def _quantile(
     settings["has_weights"] = bool(weighting)
     asked = np.zeros(q.shape, q.dtype) if isinstance(q, Array) else q
     dtype = ask_numpy(_quantile_of, [x, *others[not is_weak :]], q=asked, **settings).dtype
-    shape = (*np.shape(asked), *_folded_shape(x, axis, keepdims))
+    axes = normalize_axes(axis, x.ndim, "quantile")
+    shape = (
+        *np.shape(asked),
+        *folded_shape(x.shape, axes, keepdims),
+    )
     kept = q if is_weak else None
     (result,) = host_call(_quantile_of, [x, *others], [(shape, dtype)], q=kept, **settings)
     return deliver(result, out, name)

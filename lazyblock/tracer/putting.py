@@ -128,15 +128,16 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
     array = _writable(dst, "copyto")
     is_number = type(src) in dtypes.WEAK_TYPES
     given = to_array(src)
+    source = dtypes.result_type(array.dtype, type(src)) if is_number else given.dtype
     is_fine = casting == "unsafe" or (
-        can_cast_same_kind(given.dtype, array.dtype)
+        can_cast_same_kind(source, array.dtype)
         if casting == "same_kind"
-        else bool(np.can_cast(given.dtype, array.dtype, casting))  # type: ignore[arg-type]
+        else bool(np.can_cast(source, array.dtype, casting))  # type: ignore[arg-type]
     )
-    if not is_fine and not is_number:
+    if not is_fine:
         raise DTypeError(
-            f"Cannot cast array data from {given.dtype!r} to {array.dtype!r} according to the rule "
-            f"'{casting}'"
+            f"Cannot cast {'array data' if given.ndim else 'scalar'} from {source!r} to "
+            f"{array.dtype!r} according to the rule '{casting}'"
         )
     value = array._converted(src if is_number else given, array.shape)
     if where is True:

@@ -17,7 +17,7 @@ from lazyblock.dtypes import DType
 from lazyblock.errors import DTypeError, IndexingError, ShapeError, ValueRangeError
 from lazyblock.graph.node import Node
 from lazyblock.graph.ops import ReduceKind, reduce_identity
-from lazyblock.shapes import Shape, normalize_axes, normalize_axis
+from lazyblock.shapes import folded_shape, normalize_axes, normalize_axis
 from lazyblock.tracer import folds
 from lazyblock.tracer.array import Array, record
 from lazyblock.tracer.folds import Axis
@@ -132,7 +132,7 @@ def _fold_kind(
             f"zero-size array to reduction operation {ufunc.__name__} which has no identity"
         )
     if is_empty and kind in _EXTREMES:
-        shape = _folded_shape(x.shape, axes, keepdims)
+        shape = folded_shape(x.shape, axes, keepdims)
         return namespace().full(shape, initial, dtype=x.dtype)  # type: ignore[no-any-return]
     result = x._with(_fold_node(kind, x.node, axes, dtype, keepdims))
     if initial is NOT_GIVEN or initial is None:
@@ -172,12 +172,6 @@ def _masked(
     return result
 
 
-def _folded_shape(shape: Shape, axes: tuple[int, ...], keepdims: bool) -> Shape:
-    if keepdims:
-        return tuple(1 if a in axes else n for a, n in enumerate(shape))
-    return tuple(n for a, n in enumerate(shape) if a not in axes)
-
-
 def _fold_on_host(
     ufunc: np.ufunc,
     x: Array,
@@ -194,7 +188,7 @@ def _fold_on_host(
         settings["initial"] = initial.item() if isinstance(initial, Array) else initial
     masks = [] if where is True else [as_mask(where)]
     found = _probe(lambda a: ufunc.reduce(a, **settings), x)
-    specs = [(_folded_shape(x.shape, axes, keepdims), found)]
+    specs = [(folded_shape(x.shape, axes, keepdims), found)]
     return host_call(_reduce_on_host, [x, *masks], specs, ufunc=ufunc, **settings)[0]
 
 

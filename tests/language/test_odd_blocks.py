@@ -5,7 +5,7 @@ import pytest
 
 import lazyblock as lb
 import lazyblock.language as tl
-from lazyblock.errors import SemanticError
+from lazyblock.errors import CompileError, SemanticError
 from lazyblock.language.context import use_builder
 from lazyblock.tiler.builder import Builder
 from tests.helpers.cpu import assert_same_bits
@@ -195,3 +195,15 @@ def test_strict_mode_refuses_them():
         ),
     ):
         tl.zeros((4, 3), tl.int32)
+
+
+@pytest.mark.parametrize("interpret", [False, True])
+def test_the_setting_strict_holds_for_launches(interpret):
+    out = np.zeros(7, np.int32)
+    with lb.config.scope(interpret=interpret):
+        walks[(1,)](out + 1, out, 3, N=7)
+        with (
+            lb.config.scope(strict=True),
+            pytest.raises(CompileError, match="A block of 7 elements, which is no power"),
+        ):
+            walks[(1,)](out + 1, out, 3, N=7)

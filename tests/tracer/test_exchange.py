@@ -15,6 +15,7 @@ import lazyblock as lb
 import lazyblock.language as tl
 from lazyblock import dlpack
 from lazyblock.backend.runtime.cpu import CpuDevice
+from lazyblock.tracer import exports
 from tests.helpers.arrays import interpret_array
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
@@ -271,11 +272,18 @@ def test_lazy_arrays_are_taken_as_they_are():
     assert x[0, 0] == 5
 
 
-def test_the_cuda_interface_is_of_gpu_arrays_only(monkeypatch):
+@pytest.fixture
+def on_gpu(monkeypatch):
+    """An array whose memory of the host plays a GPU's."""
     x = lazy(X)
-    assert not hasattr(x, "__cuda_array_interface__")
     monkeypatch.setattr(CpuDevice, "stream_number", lambda self: 7)
+    monkeypatch.setattr(CpuDevice(), "name", "cuda:0")
     x._cell.device = "cuda:0"
+    return x
+
+
+def test_the_cuda_interface_shows_memory_that_expressions_do_not_see(on_gpu):
+    x = on_gpu
     recorded = x + 1
     interface = x.__cuda_array_interface__
     address, is_read_only = interface.pop("data")
@@ -287,10 +295,32 @@ def test_the_cuda_interface_is_of_gpu_arrays_only(monkeypatch):
         "stream": 7,
     }
     assert not is_read_only
-    x._cell.device = recorded._cell.device = "cpu"
-    assert address == x.numpy().ctypes.data
-    x[:] = 0
+    assert x.__cuda_array_interface__["data"][0] == address
+    later = x * 2  # holds what consumers can write no more
+    assert x.__cuda_array_interface__["data"][0] != address
     np.testing.assert_array_equal(recorded.numpy(), X + 1)
+    np.testing.assert_array_equal(later.numpy(), X * 2)
+
+
+def test_arrays_of_the_cpu_have_no_cuda_interface():
+    assert not hasattr(lazy(X), "__cuda_array_interface__")
+
+
+def test_what_the_cuda_interface_shows_lives_with_the_array(on_gpu):
+    x = on_gpu.copy()
+    address, _ = x.__cuda_array_interface__["data"]
+    view_address, _ = x[1].__cuda_array_interface__["data"]
+    assert view_address not in range(address, address + X.nbytes)
+    x[:] = 0
+    number = (ctypes.c_float * 2).from_address(address)
+    assert list(number) == [0, 1]
+    empty = x[:0]
+    assert empty.__cuda_array_interface__["data"] == (0, False)
+    identity = id(x)
+    assert identity in exports._kept
+    del x, empty
+    gc.collect()
+    assert identity not in exports._kept
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import lazyblock as lb
+from lazyblock.tracer import numpy_calls
 from tests.helpers.arrays import assert_records_numpy, assert_same_error, interpret_array
 
 X = np.arange(12.0).reshape(3, 4)
@@ -224,17 +225,20 @@ def test_forwarded_methods_are_numpys_functions(monkeypatch):
         return "taken", indices, axis
 
     monkeypatch.setattr(lb, "take", take, raising=False)
-    from lazyblock.tracer import numpy_calls, numpy_spellings
 
-    monkeypatch.setattr(numpy_spellings, "SPELLINGS", {})
-    numpy_calls._find.cache_clear()
+    def forget():
+        numpy_calls._find.cache_clear()
+        numpy_calls._bind.cache_clear()
+
+    monkeypatch.setattr(numpy_calls.spellings, "SPELLINGS", {})
+    forget()
     try:
         assert lazy(X).take([0], axis=1) == ("taken", [0], 1)
         assert lazy(X).take([0], 1, None) == ("taken", [0], 1)
         with pytest.raises(TypeError, match=r"'mode=' of 'np\.take' of lazy arrays is not offered"):
             lazy(X).take([0], mode="clip")
     finally:
-        numpy_calls._find.cache_clear()
+        forget()
 
 
 def test_base():
