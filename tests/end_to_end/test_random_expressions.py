@@ -45,7 +45,7 @@ def on_gpu(outputs, inputs):
     return evaluate_on("cuda", outputs, inputs)
 
 
-@settings(max_examples=400)
+@settings(max_examples=300)
 @given(exact_graphs())
 def test_exact_expressions(outputs):
     assert_exact(outputs, on_blocks)

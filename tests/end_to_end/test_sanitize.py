@@ -40,7 +40,7 @@ def run_checked(program, arguments, grid=(1, 1, 1)):
 # --- what is right passes ------------------------------------------------------------------------
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(exact_graphs())
 def test_drawn_expressions(outputs):
     with config.scope(sanitize=True):

@@ -90,6 +90,8 @@ class _GroupLowering(GroupTurns):
             self.distances = {}
         extents = self.space.shape
         reach = max((a.reach(extents) for a in (*reads, *outputs)), default=0)
+        counted = (a for a in reads if a.base.op is Op.IOTA)  # a number, not a place in memory
+        reach = max(reach, *(abs(a.offset) + a.reach(extents) for a in counted), 0)
         is_small = max(reach, size_of(extents)) < _SMALL_INDEX
         name = name_kernel(group, self._is_boundary)
         builder = Builder(name, self.schedule.num_warps, num_ctas=self.schedule.num_ctas)
