@@ -68,7 +68,7 @@ def assert_same_bits(device, function, *hosts):
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(pair=pairs(), function=st.sampled_from(BINARY + COMPARISONS))
 def test_arithmetic_and_comparisons(device, pair, function):
     assert_same_bits(device, function, *pair)
