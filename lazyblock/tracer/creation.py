@@ -266,7 +266,8 @@ def eye(
     shape = as_shape((n_rows, columns), "eye")
     row = build.expand_dims(build.iota(shape[0], dtypes.int64), (1,))
     column = build.expand_dims(build.iota(shape[1], dtypes.int64), (0,))
-    on_diagonal = _apply("equal", _apply("add", row, k), column)
+    nearest = max(-shape[0], min(operator.index(k), shape[1]))  # beyond, there is no diagonal
+    on_diagonal = _apply("equal", _apply("add", row, nearest), column)
     return _created(build.cast(on_diagonal, target), device)
 
 

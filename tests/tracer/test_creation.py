@@ -173,3 +173,9 @@ def test_dtypes_may_be_given_by_place_as_in_numpy():
         lb.arange(0, 6, 1, "int32").reshape(2, 3),
     ):
         assert (created.shape, created.dtype) == ((2, 3), lb.int32)
+
+
+@pytest.mark.parametrize("k", [-(2**70), -3, -2, 0, 1, 4, 5, 2**63])
+def test_diagonals_of_any_number(k):
+    expected = np.eye(3, 5, max(-9, min(k, 9)))
+    np.testing.assert_array_equal(lb.eye(3, 5, k=k).numpy(), expected)
