@@ -25,6 +25,11 @@ masked_folds = lazy_import("lazyblock.tracer.masked_folds")
 _NOT_GIVEN: Any = np._NoValue
 
 
+def _is_special(out: Any, initial: Any, where: Any) -> bool:
+    """Whether a fold is more than one reduction."""
+    return out is not None or initial is not _NOT_GIVEN or where is not True
+
+
 class Folds(Handle):
     """Sums, extremes, truth, moments; running sums and products."""
 
@@ -39,7 +44,7 @@ class Folds(Handle):
         initial: Any = _NOT_GIVEN,
         where: Any = True,
     ) -> Self:
-        if out is not None or initial is not _NOT_GIVEN or where is not True:
+        if _is_special(out, initial, where):
             return self._fold(np.add, axis, dtype, out, keepdims, initial, where)
         return self._with(folds.total(ReduceKind.SUM, self.node, axis, dtype, keepdims))
 
@@ -52,7 +57,7 @@ class Folds(Handle):
         initial: Any = _NOT_GIVEN,
         where: Any = True,
     ) -> Self:
-        if out is not None or initial is not _NOT_GIVEN or where is not True:
+        if _is_special(out, initial, where):
             return self._fold(np.multiply, axis, dtype, out, keepdims, initial, where)
         return self._with(folds.total(ReduceKind.PROD, self.node, axis, dtype, keepdims))
 
@@ -64,7 +69,7 @@ class Folds(Handle):
         initial: Any = _NOT_GIVEN,
         where: Any = True,
     ) -> Self:
-        if out is not None or initial is not _NOT_GIVEN or where is not True:
+        if _is_special(out, initial, where):
             return self._fold(np.maximum, axis, None, out, keepdims, initial, where)
         return self._with(folds.extreme(ReduceKind.MAX, self.node, axis, keepdims))
 
@@ -76,7 +81,7 @@ class Folds(Handle):
         initial: Any = _NOT_GIVEN,
         where: Any = True,
     ) -> Self:
-        if out is not None or initial is not _NOT_GIVEN or where is not True:
+        if _is_special(out, initial, where):
             return self._fold(np.minimum, axis, None, out, keepdims, initial, where)
         return self._with(folds.extreme(ReduceKind.MIN, self.node, axis, keepdims))
 

@@ -13,6 +13,8 @@ not depend on the reduced dimensions is computed before their loops.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from lazyblock.fusion.plan import FusionGroup
 from lazyblock.graph.attrs import ReduceAttrs
 from lazyblock.graph.node import Node
@@ -27,7 +29,7 @@ from lazyblock.tiler.lower.group_turns import GroupTurns
 from lazyblock.tiler.lower.group_values import Memo, Read
 from lazyblock.tiler.lower.online import find_online_sums
 from lazyblock.tiler.lower.scan import is_reverse
-from lazyblock.tiler.lower.walk import merge_axes, share_origins
+from lazyblock.tiler.lower.walk import Access, merge_axes, share_origins
 from lazyblock.tiler.lowered import LoweredKernel
 from lazyblock.tiler.schedule import RowWork, TileSchedule, default_schedule
 from lazyblock.tiler.types import int32, int64
@@ -89,9 +91,7 @@ class _GroupLowering(GroupTurns):
         if self.schedule.pieces > 1 or len(self.space.reduced) > 1:
             self.distances = {}
         extents = self.space.shape
-        reach = max((a.reach(extents) for a in (*reads, *outputs)), default=0)
-        counted = (a for a in reads if a.base.op is Op.IOTA)  # a number, not a place in memory
-        reach = max(reach, *(abs(a.offset) + a.reach(extents) for a in counted), 0)
+        reach = max((_largest_index(a, extents) for a in (*reads, *outputs)), default=0)
         is_small = max(reach, size_of(extents)) < _SMALL_INDEX
         name = name_kernel(group, self._is_boundary)
         builder = Builder(name, self.schedule.num_warps, num_ctas=self.schedule.num_ctas)
@@ -133,3 +133,12 @@ class _GroupLowering(GroupTurns):
             for position, dimension in enumerate(self.dimensions)
             if dimension.is_reduced
         )
+
+
+def _largest_index(access: Access, extents: Sequence[int]) -> int:
+    """The largest number that reading `access` computes.
+
+    Where memory begins is a pointer's business; an iota counts from its own start.
+    """
+    start = abs(access.offset) if access.base.op is Op.IOTA else 0
+    return start + access.reach(extents)
