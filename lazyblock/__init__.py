@@ -7,7 +7,6 @@ Public names only; each chapter of the array namespace lists its own in `__all__
 from lazyblock import (
     config,
     constants,
-    dtypes,
     errors,
     events,
     fft,
@@ -16,12 +15,11 @@ from lazyblock import (
     linalg,
     random,
     runtime,
+    scalar_types,
     testing,
     tools,
 )
 from lazyblock.constants import *
-from lazyblock.dtypes import *
-from lazyblock.dtypes import bool_ as bool
 from lazyblock.inspect import start_listeners
 from lazyblock.inspect.dump import dump
 from lazyblock.language.aggregate import aggregate
@@ -31,6 +29,7 @@ from lazyblock.language.heuristics import heuristics
 from lazyblock.language.jit import JitFunction, jit
 from lazyblock.language.kernel_file import load_kernel
 from lazyblock.runtime import set_allocator
+from lazyblock.scalar_types import *
 from lazyblock.shapes import cdiv, next_power_of_2
 from lazyblock.tracer import (
     bits,
@@ -117,7 +116,6 @@ __all__ = [
     "__version__",
     "aggregate",
     "autotune",
-    "bool",
     "cdiv",
     "compile",
     "config",
@@ -140,7 +138,6 @@ __all__ = [
     "tools",
 ]
 __all__ += constants.__all__
-__all__ += dtypes.__all__
 __all__ += bits.__all__
 __all__ += calls.__all__
 __all__ += complex_numbers.__all__
@@ -167,6 +164,7 @@ __all__ += putting.__all__
 __all__ += questions.__all__
 __all__ += ranges.__all__
 __all__ += reductions.__all__
+__all__ += scalar_types.__all__
 __all__ += scans.__all__
 __all__ += searching.__all__
 __all__ += selection.__all__

@@ -14,24 +14,6 @@ import numpy as np
 
 from lazyblock.errors import DTypeError
 
-__all__ = [  # the names `lazyblock` shows
-    "bfloat16",
-    "bool_",
-    "complex64",
-    "complex128",
-    "float16",
-    "float32",
-    "float64",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-]
-
 DType = np.dtype[Any]
 
 bool_ = np.dtype(np.bool_)

@@ -53,7 +53,8 @@ class Exports(Handle):
     ) -> Any:
         """A capsule of the elements, read-only unless they are a copy.
 
-        Consumers of DLPack before 1.0, which know no read-only memory, get a copy.
+        Consumers of DLPack before 1.0, which know no read-only memory, get a copy or, if they
+        refuse one, memory that no recorded expression sees and that is theirs to write as well.
         Raises: BufferError where `copy` and `dl_device` cannot both be met, ValueRangeError.
         """
         own = self.__dlpack_device__()
@@ -65,11 +66,14 @@ class Exports(Handle):
             return self._export_host_copy(stream, is_versioned, copy)
         _check_stream(stream, own)
         node = self.stored("__dlpack__")
-        memory = _describe(node, own)
-        must_copy = copy or not is_versioned or dlpack.has_negative_steps(memory)
-        if must_copy and copy is False:
+        if copy is False and not is_versioned:
+            make_private(self)
+            node = self.stored("__dlpack__")
+        memory = _describe(node, own, is_read_only=is_versioned)
+        is_reversed = dlpack.has_negative_steps(memory)
+        if is_reversed and copy is False:
             raise BufferError("These elements cannot be exported without a copy.")
-        if must_copy:
+        if copy or is_reversed or (copy is None and not is_versioned):
             memory = _describe(_copied(node), own, is_copied=True)
         _order_streams(node, stream)
         return dlpack.make_capsule(memory, is_versioned)
@@ -147,13 +151,15 @@ class Exports(Handle):
         return "lazyblock.Array", self.dtype.name, self.shape, self.device, digest
 
 
-def _describe(node: Node, device: tuple[int, int], is_copied: bool = False) -> dlpack.Memory:
-    """An INPUT node as memory; a copy is the consumer's to write."""
+def _describe(
+    node: Node, device: tuple[int, int], *, is_read_only: bool = False, is_copied: bool = False
+) -> dlpack.Memory:
+    """An INPUT node as memory."""
     attrs: Any = node.attrs
     address = attrs.storage.pointer + attrs.offset * node.dtype.itemsize
     layout = node.shape, attrs.strides, node.dtype
     owner = attrs.storage
-    return dlpack.Memory(address, *layout, device, owner, not is_copied, is_copied)
+    return dlpack.Memory(address, *layout, device, owner, is_read_only, is_copied)
 
 
 def _copied(node: Node) -> Node:

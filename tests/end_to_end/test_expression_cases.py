@@ -16,7 +16,7 @@ from tests.helpers.ways import check, lazy, results
 
 f16, f32, f64 = np.float16, np.float32, np.float64
 i8, i32, i64, u8, u32, u64 = np.int8, np.int32, np.int64, np.uint8, np.uint32, np.uint64
-bf16 = lb.bfloat16.type
+bf16 = lb.bfloat16
 
 
 # Blocks, tails, identities

@@ -98,3 +98,10 @@ def test_astype_goes_to_a_device_and_copies_on_demand():
     copied = lb.astype(x, lb.float64)
     x += 1
     assert copied.tolist() == [1.5, -2.5]
+
+
+def test_dtypes_make_numbers():
+    for dtype in (lb.float32, lb.int8, lb.complex64, lb.bool, lb.bfloat16):
+        number = dtype(1)
+        assert (number.dtype, lb.asarray(number).dtype) == (dtype, np.dtype(dtype))
+        assert lb.ones(2, dtype=dtype).dtype == dtype

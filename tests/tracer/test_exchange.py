@@ -139,12 +139,23 @@ def test_versions_and_flags():
         assert copied.address != memory.address
         assert not copied.is_read_only
     assert take(x, max_version=(1, 0), copy=True).is_copied
-    with pytest.raises(BufferError, match="without a copy"):
-        x.__dlpack__(copy=False)
-    with pytest.raises(BufferError, match="without a copy"):
-        x[::-1].__dlpack__(max_version=(1, 0), copy=False)
+    for settings in ({"max_version": (1, 0)}, {}):
+        with pytest.raises(BufferError, match="without a copy"):
+            x[::-1].__dlpack__(copy=False, **settings)
     with pytest.raises(BufferError, match=r"needs a consumer of DLPack 1\.0"):
         dlpack.make_capsule(memory, is_versioned=False)
+
+
+def test_old_consumers_that_refuse_a_copy_may_write():
+    x = lazy([1.0, 2.0, 3.0, 4.0])
+    doubled, part = x * 2, x[1:]
+    memory = take(part, copy=False)
+    assert not memory.is_copied
+    assert not memory.is_read_only
+    assert memory.address == part.numpy().ctypes.data
+    (ctypes.c_double * 3).from_address(memory.address)[:] = 7.0, 8.0, 9.0
+    np.testing.assert_array_equal(doubled.numpy(), [2, 4, 6, 8])
+    np.testing.assert_array_equal(x.numpy(), [1, 7, 8, 9])
 
 
 def test_a_newer_major_version_is_refused(monkeypatch):
