@@ -8,6 +8,7 @@ ValueError` keeps working. A message is one sentence with what was given and wha
 from __future__ import annotations
 
 from numpy._core._exceptions import UFuncTypeError as NumPyUFuncTypeError  # has no public name
+from numpy.exceptions import AxisError as NumPyAxisError
 
 
 class LazyBlockError(Exception):
@@ -31,8 +32,12 @@ class ValueRangeError(LazyBlockError, ValueError):
     """An argument of the right type with a value that is not allowed."""
 
 
-class AxisError(ShapeError, IndexError):
+class AxisError(ShapeError, NumPyAxisError):
     """An axis outside the array's dimensions."""
+
+    def __init__(self, axis: int, ndim: int, operation: str) -> None:
+        super().__init__(f"{operation}: axis {axis} is out of bounds for array of dimension {ndim}")
+        self.axis, self.ndim, self._msg = axis, ndim, operation  # of which NumPy's makes its text
 
 
 class DTypeError(LazyBlockError, TypeError):

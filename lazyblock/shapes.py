@@ -61,9 +61,7 @@ def normalize_axis(axis: Any, ndim: int, operation: str) -> int:
     """One axis as a number in [0, ndim). Raises: AxisError, TypeError for non-integers."""
     position: int = operator.index(axis)
     if not -ndim <= position < ndim:
-        raise AxisError(
-            f"axis {position} is out of bounds for array of dimension {ndim} in '{operation}'."
-        )
+        raise AxisError(position, ndim, operation)
     return position % ndim
 
 
