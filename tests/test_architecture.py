@@ -18,7 +18,7 @@ import lazyblock
 ROOT = Path(__file__).resolve().parent.parent / "lazyblock"
 
 GROUND_FLOOR = ["config", "constants", "dlpack", "dtypes", "errors", "events", "lazy_imports"]
-GROUND_FLOOR += ["recently_used", "shapes", "source", "target", "version"]
+GROUND_FLOOR += ["recently_used", "scalar_types", "shapes", "source", "target", "version"]
 STAGES = ["backend", "fusion", "graph", "language", "tiler", "tracer"]
 LISTENERS = ["inspect", "interop"]  # nobody imports them
 NAMESPACES = ["fft", "lib", "linalg", "random", "tools"]
