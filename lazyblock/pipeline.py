@@ -48,6 +48,7 @@ from lazyblock.device_data import (
 from lazyblock.fusion.plan import FusionGroup, FusionPlan
 from lazyblock.fusion.planner import plan_fusion
 from lazyblock.fusion.printer import print_plan
+from lazyblock.fusion.structure import structure_of
 from lazyblock.graph.attrs import InputAttrs, Placeholder
 from lazyblock.graph.checks import find_position_checks
 from lazyblock.graph.fingerprint import fingerprint
@@ -313,22 +314,46 @@ def compile_for(
     Gives what stands for every group, and the kernels among them, compiled.
     """
     fusion = plan_fusion(_simplify(outputs, target))
-    stored = frozenset(node for group in fusion.groups for node in group.stored)
-    steps = [(group, _lower(group, stored, target)) for group in fusion.groups]
+    steps = _lower_groups(fusion.groups, target)
     if target.is_gpu:
         steps = join_tails(steps, target.warp_size)
     fusion = replace(fusion, groups=tuple(group for group, _ in steps))
-    lowered = tuple(_tidy(low) if isinstance(low, LoweredKernel) else low for _, low in steps)
-    kernels = (low for low in lowered if isinstance(low, LoweredKernel))
-    return fusion, lowered, tuple(_compile(low.program, target) for low in kernels)
+    kernels = [low for _, low in steps if isinstance(low, LoweredKernel)]
+    # kernels of one structure share a program: it is simplified and compiled once
+    tidy = {p: _run_passes(p, TIDY_PASSES) for p in dict.fromkeys(k.program for k in kernels)}
+    compiled = {p: _compile(tidied, target) for p, tidied in tidy.items()}
+    lowered = tuple(
+        replace(low, program=tidy[low.program]) if isinstance(low, LoweredKernel) else low
+        for _, low in steps
+    )
+    return fusion, lowered, tuple(compiled[kernel.program] for kernel in kernels)
 
 
-def _lower(group: FusionGroup, stored: frozenset[Node], target: Target) -> Lowered:
-    if group.is_on_host:
-        return lower_host_call(group, stored)
+def _lower_groups(
+    groups: Sequence[FusionGroup], target: Target
+) -> list[tuple[FusionGroup, Lowered]]:
+    """Lower every group; those of one structure share a program."""
+    stored = frozenset(node for group in groups for node in group.stored)
+    known: dict[Hashable, tuple[LoweredKernel, tuple[Node, ...]]] = {}
+
+    def lower(group: FusionGroup) -> Lowered:
+        if group.is_on_host:
+            return lower_host_call(group, stored)
+        if is_call(group):
+            return lower_call(group)
+        key, nodes = structure_of(group, stored, _names_lines(target))
+        if key not in known:
+            known[key] = _lower(group, stored, target), nodes
+        kernel, its_nodes = known[key]
+        return kernel.with_nodes(dict(zip(its_nodes, nodes, strict=True)))
+
+    return [(group, lower(group)) for group in groups]
+
+
+def _lower(group: FusionGroup, stored: frozenset[Node], target: Target) -> LoweredKernel:
     if is_contraction(group):
         return lower_contraction(group, stored)
-    return lower_call(group) if is_call(group) else lower_group(group, stored, target)
+    return lower_group(group, stored, target)
 
 
 def _without_data(leaf: Node) -> Node:
@@ -367,11 +392,6 @@ def _simplify(outputs: Sequence[Node], target: Target) -> list[Node]:
     return nodes
 
 
-def _tidy(lowered: LoweredKernel) -> LoweredKernel:
-    program = _run_passes(lowered.program, TIDY_PASSES)
-    return replace(lowered, program=program)
-
-
 def _run_passes(program: Program, passes: Sequence[BlockPass]) -> Program:
     for run in passes:
         program = run(program)
@@ -406,10 +426,15 @@ def _passes_for(target: Target) -> Sequence[BlockPass]:
     return GPU_PASSES if target.is_gpu else CPU_PASSES
 
 
+def _names_lines(target: Target) -> bool:
+    """Whether errors of running kernels name the user's lines."""
+    return target.is_checked or target.is_emulated
+
+
 def _compile(program: Program, target: Target) -> CompiledKernel:
     text = print_program(program)
     lines = ""
-    if target.is_checked or target.is_emulated:  # their errors name the user's lines
+    if _names_lines(target):
         lines = "\n".join(str(op.line) for op in walk(program.body))
     key = cache.make_key(text + lines, target, toolchain_version())
 

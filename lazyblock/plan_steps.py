@@ -59,14 +59,12 @@ def assemble(
     # a constant that is a result has two numbers: the scalar passed in and the array it fills
     number = leaf_number | {node: len(leaves) + i for i, node in enumerate(stored)}
     storages = [find_storage(node, stored) for node in fusion.outputs]
-    bases = [number[s.base] for s in storages if s]
-    kept = list(dict.fromkeys(bases))
-    last_use = _last_uses(lowered, number)
+    kept = {base: n for n, base in enumerate(dict.fromkeys(number[s.base] for s in storages if s))}
+    last_uses = _last_uses(lowered, number)
     kernels = iter(compiled)
     steps: list[Step | HostStep] = []
-    for position, (group, low) in enumerate(zip(fusion.groups, lowered, strict=True)):
-        done = [n for n, last in last_use.items() if last == position and n >= len(leaves)]
-        frees = tuple(n for n in done if n not in kept)
+    for group, low, last_used in zip(fusion.groups, lowered, last_uses, strict=True):
+        frees = tuple(n for n in last_used if n >= len(leaves) and n not in kept)
         if isinstance(low, LoweredHostCall):
             steps.append(_host_step(low, number, frees))
             continue
@@ -90,7 +88,7 @@ def assemble(
         )
     results = tuple(
         Result(
-            kept.index(number[s.base]),
+            kept[number[s.base]],
             _layout_as(output, Layout(node.shape, node.dtype, s.strides, s.offset)),
             node.line,
         )
@@ -125,8 +123,13 @@ def _launch_work(low: LoweredKernel) -> int:
     return max(low.work, 1) if low.grid[0] else 0
 
 
-def _last_uses(lowered: Sequence[Lowered], number: dict[Node, int]) -> dict[int, int]:
-    return {number[base]: position for position, low in enumerate(lowered) for base in low.bases}
+def _last_uses(lowered: Sequence[Lowered], number: dict[Node, int]) -> list[list[int]]:
+    """For every kernel and call, the arrays that none after it uses."""
+    last = {number[base]: position for position, low in enumerate(lowered) for base in low.bases}
+    found: list[list[int]] = [[] for _ in lowered]
+    for array, position in last.items():
+        found[position].append(array)
+    return found
 
 
 def _make_workspace(low: LoweredKernel, device: Device) -> Buffer | None:

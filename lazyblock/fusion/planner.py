@@ -12,6 +12,7 @@ Linear in the graph, save for shared work inside one kernel, which is bounded by
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -19,11 +20,11 @@ from lazyblock import config
 from lazyblock.fusion import cost
 from lazyblock.fusion.legality import check_placement, placements
 from lazyblock.fusion.plan import FusionGroup, FusionPlan, IterationSpace, Reason, Verdict
-from lazyblock.fusion.reads import operand_maps, walk_gathers, walk_reads
+from lazyblock.fusion.reads import Read, operand_maps, walk_gathers, walk_reads
 from lazyblock.fusion.storage import find_storage, needed_in_memory
 from lazyblock.graph import build
 from lazyblock.graph.attrs import CallAttrs, ReduceAttrs, ScanAttrs
-from lazyblock.graph.index_map import IndexMap, identity
+from lazyblock.graph.index_map import IndexMap, identity, over_all
 from lazyblock.graph.node import Node
 from lazyblock.graph.ops import CATEGORY, Category, Op
 from lazyblock.graph.traverse import topological
@@ -112,18 +113,18 @@ def _store_repeated(order: Sequence[Node], roots: set[Node]) -> None:
         if repeats and _is_costly(node, roots, repeats):
             roots.add(node)
         if node in roots:
-            maps = {node: {identity(len(own_space(node).shape))}}
+            maps = {node: {over_all(own_space(node).shape)}}
         for root, places in maps.items():
             for operand, at in _reads_of(node, places, own_space(root).shape):
                 reads.setdefault(operand, {}).setdefault(root, set()).add(at)
 
 
-def _reads_of(node: Node, places: set[IndexMap], shape: Shape) -> set[tuple[Node, IndexMap]]:
+def _reads_of(node: Node, places: set[IndexMap], shape: Shape) -> set[Read]:
     """What computing `node` at `places` reads; a reduction reads all of its own space."""
     if node.op is Op.RESHAPE or node.op in _BARRIERS:
         return set()
     if CATEGORY[node.op] is Category.REDUCTION:
-        return {(node.inputs[0], identity(len(shape)))}
+        return {(node.inputs[0], over_all(shape))}
     return {read for at in places for read in operand_maps(node, at, shape)}
 
 
@@ -147,33 +148,59 @@ def inlined_below(nodes: Iterable[Node], roots: Collection[Node]) -> set[Node]:
 
 def _cuts(order: Sequence[Node], roots: set[Node]) -> set[Node]:
     """Nodes to store so that no kernel has more code or arrays than it can take."""
-    inlined: dict[Node, frozenset[Node]] = {}
-    size: dict[Node, int] = {}  # of the code of `inlined`
-    arrays: dict[Node, frozenset[Node]] = {}
-    cuts: set[Node] = set()
+    return _Cuts(order, roots).find()
 
-    def store(node: Node) -> None:
-        inlined[node], size[node] = frozenset(), 0
-        arrays[node] = frozenset() if node.op is Op.CONSTANT else frozenset((node,))
 
-    for node in order:
-        if not node.inputs or node.op is Op.RESHAPE or node.op in _BARRIERS:
-            store(node)
-            continue
-        operands = list(dict.fromkeys(node.inputs))
+class _Cuts:
+    """Goes from operands to readers. What computing a node takes is known while it has readers."""
+
+    def __init__(self, order: Sequence[Node], roots: set[Node]) -> None:
+        self.order, self.roots = order, roots
+        self.found: set[Node] = set()
+        self.readers = Counter(n for node in order for n in dict.fromkeys(node.inputs))
+        self.inlined: dict[Node, set[Node]] = {}
+        self.size: dict[Node, int] = {}  # of the code of `inlined`
+        self.arrays: dict[Node, frozenset[Node]] = {}
+
+    def find(self) -> set[Node]:
+        for node in self.order:
+            operands = list(dict.fromkeys(node.inputs))
+            if not operands or node.op is Op.RESHAPE or node.op in _BARRIERS:
+                self._store(node)
+            else:
+                self._join(node, operands)
+            if node in self.roots:
+                self._store(node)
+            for operand in operands:
+                self._forget_reader(operand)
+        return self.found
+
+    def _store(self, node: Node) -> None:
+        self.inlined[node], self.size[node] = set(), 0
+        self.arrays[node] = frozenset() if node.op is Op.CONSTANT else frozenset((node,))
+
+    def _join(self, node: Node, operands: Sequence[Node]) -> None:
+        """Inline operands into a node, the largest of them being stored until they fit."""
         while True:
-            largest = max(operands, key=lambda n: size[n] + len(arrays[n]))
-            ops = frozenset((node,)).union(*(inlined[n] for n in operands))
-            leaves = frozenset[Node]().union(*(arrays[n] for n in operands))
-            size[node] = size[largest] + cost.code_size(ops - inlined[largest])
-            if size[node] <= cost.MOST_CODE and len(leaves) <= cost.MOST_ARRAYS:
+            largest = max(operands, key=lambda n: self.size[n] + len(self.arrays[n]))
+            others = (self.inlined[n] for n in operands if n is not largest)
+            more = {node}.union(*others) - self.inlined[largest]
+            arrays = frozenset[Node]().union(*(self.arrays[n] for n in operands))
+            size = self.size[largest] + cost.code_size(more)
+            if size <= cost.MOST_CODE and len(arrays) <= cost.MOST_ARRAYS:
                 break
-            cuts.add(largest)
-            store(largest)
-        inlined[node], arrays[node] = ops, leaves
-        if node in roots:
-            store(node)
-    return cuts
+            self.found.add(largest)
+            self._store(largest)
+        inlined = self.inlined[largest]
+        if self.readers[largest] > 1:
+            inlined = inlined.copy()
+        inlined |= more
+        self.inlined[node], self.size[node], self.arrays[node] = inlined, size, arrays
+
+    def _forget_reader(self, operand: Node) -> None:
+        self.readers[operand] -= 1
+        if not self.readers[operand]:
+            del self.inlined[operand], self.size[operand], self.arrays[operand]
 
 
 class _Search:

@@ -10,28 +10,29 @@ from lazyblock.graph.attrs import ReduceAttrs, ScanAttrs, ViewAttrs
 from lazyblock.graph.index_map import IndexMap
 from lazyblock.graph.node import Node
 from lazyblock.graph.ops import Op
+from lazyblock.shapes import Shape
 
 Read = tuple[Node, IndexMap]
 
 
-def operand_maps(node: Node, map: IndexMap, shape: tuple[int, ...]) -> Iterator[Read]:
+def operand_maps(node: Node, map: IndexMap, shape: Shape) -> list[Read]:
     """The reads that computing `node` at `map` needs, as maps from the space `shape`.
 
-    What a gather takes its elements from is none of them: no map leads there.
+    Maps are normalized. What a gather takes its elements from is no read: no map leads there.
     """
-    for number, operand in enumerate(node.inputs):
-        if node.op is Op.GATHER and not number:
-            continue
-        if isinstance(node.attrs, ScanAttrs) and number:
-            composed = map.without(node.attrs.axis)
-        elif node.op is Op.VIEW:
-            assert isinstance(node.attrs, ViewAttrs)
-            composed = node.attrs.map.compose(map)
-        elif operand.shape == ():
-            composed = IndexMap((), (), map.rank)
-        else:
-            composed = map
-        yield operand, composed.normalized(shape, operand.shape)
+    if isinstance(node.attrs, ViewAttrs):
+        (operand,) = node.inputs
+        return [(operand, node.attrs.map.compose(map).normalized(shape, operand.shape))]
+    operands = node.inputs[1:] if node.op is Op.GATHER else node.inputs
+    return [(x, map if x.shape == node.shape else _of_smaller(node, map, x)) for x in operands]
+
+
+def _of_smaller(node: Node, map: IndexMap, operand: Node) -> IndexMap:
+    """The map to a scalar, or to what the rows of a scan start from."""
+    if isinstance(node.attrs, ScanAttrs):
+        return map.without(node.attrs.axis)
+    assert operand.shape == ()
+    return index_map.nowhere(map.rank)
 
 
 def walk_reads(
@@ -62,12 +63,9 @@ def _walk(
 ) -> Iterator[Read]:
     """All that is read or computed for `root`, down to boundaries and leaves."""
     if isinstance(root.attrs, ReduceAttrs):
-        start = [(root.inputs[0], index_map.identity(len(space.shape)))]
-        stack = [(n, m.normalized(space.shape, n.shape)) for n, m in start]
-    elif root.inputs:
-        stack = list(operand_maps(root, map, space.shape))
+        stack = [(root.inputs[0], index_map.over_all(space.shape))]
     else:
-        stack = []
+        stack = operand_maps(root, map, space.shape)
     seen = set(stack)
     while stack:
         node, at = stack.pop()

@@ -100,6 +100,9 @@ class IndexMap:
         Result axes of extent 1 get coefficient 0, operand axes of extent 1 index 0: two maps that
         agree on every index of `shape` become equal.
         """
+        return _normalize(self, shape, operand_shape)
+
+    def _normalize(self, shape: Shape, operand_shape: Shape) -> IndexMap:
         rows = tuple(
             (0,) * self.rank
             if extent == 1
@@ -113,6 +116,7 @@ class IndexMap:
 
 
 _compose = lru_cache(maxsize=4096)(IndexMap._compose)
+_normalize = lru_cache(maxsize=4096)(IndexMap._normalize)
 
 
 def _dot(left: Sequence[int], right: Sequence[int]) -> int:
@@ -133,6 +137,18 @@ def from_axes(axes: Sequence[int | None], rank: int) -> IndexMap:
 def identity(rank: int) -> IndexMap:
     """Every index is its own image."""
     return from_axes(range(rank), rank)
+
+
+@lru_cache(maxsize=4096)
+def over_all(shape: Shape) -> IndexMap:
+    """The identity on indices of `shape`, normalized."""
+    return identity(len(shape)).normalized(shape, shape)
+
+
+@cache
+def nowhere(rank: int) -> IndexMap:
+    """Every index leads to the one element of a scalar."""
+    return IndexMap((), (), rank)
 
 
 def permutation(axes: Sequence[int]) -> IndexMap:

@@ -35,7 +35,8 @@ def rewrite(outputs: Sequence[Node], rules: Sequence[Rule]) -> list[Node]:
         by_op.setdefault(rule.op, []).append(rule)
     new: dict[Node, Node] = {}
     for node in topological(outputs):
-        new[node] = _settle(with_inputs(node, [new[operand] for operand in node.inputs]), by_op)
+        same = with_inputs(node, [new[operand] for operand in node.inputs])
+        new[node] = _settle(same, by_op) if same.op in by_op else same
     return [new[node] for node in outputs]
 
 
@@ -50,9 +51,8 @@ def replace_nodes(outputs: Sequence[Node], replacements: Mapping[Node, Node]) ->
 
 def with_inputs(node: Node, inputs: Sequence[Node]) -> Node:
     """`node` on other operands; the same object if they are its own."""
-    if all(a is b for a, b in zip(node.inputs, inputs, strict=True)):
-        return node
-    return make_node(node.op, tuple(inputs), node.attrs, node.line)
+    given = tuple(inputs)  # nodes are equal only to themselves
+    return node if given == node.inputs else make_node(node.op, given, node.attrs, node.line)
 
 
 def _settle(node: Node, by_op: dict[Op, list[Rule]]) -> Node:

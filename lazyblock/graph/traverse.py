@@ -10,16 +10,18 @@ from lazyblock.graph.node import Node
 def topological(outputs: Iterable[Node]) -> list[Node]:
     """All nodes below `outputs`, operands first, in depth-first order of the operands."""
     order: list[Node] = []
-    seen: set[Node] = set()
-    stack: list[tuple[Node, bool]] = [(node, False) for node in reversed(list(outputs))]
+    done: set[Node] = set()
+    stack = list(outputs)[::-1]
     while stack:
-        node, operands_done = stack.pop()
-        if operands_done:
+        node = stack[-1]
+        if node not in done:
+            depth = len(stack)
+            stack += [operand for operand in node.inputs[::-1] if operand not in done]
+            if len(stack) > depth:
+                continue
+            done.add(node)
             order.append(node)
-        elif node not in seen:
-            seen.add(node)
-            stack.append((node, True))
-            stack.extend((operand, False) for operand in reversed(node.inputs))
+        stack.pop()
     return order
 
 

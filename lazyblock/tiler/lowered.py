@@ -6,8 +6,8 @@ sizes; those are arguments.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from lazyblock.fusion.storage import Strided
 from lazyblock.graph.node import Node
@@ -23,12 +23,20 @@ class ArrayArgument:
     offset: int
     is_written: bool
 
+    def with_nodes(self, nodes: Mapping[Node, Node]) -> ArrayArgument:
+        """The same of another node."""
+        return replace(self, base=nodes[self.base])
+
 
 @dataclass(frozen=True)
 class ConstantArgument:
     """The number in a CONSTANT node."""
 
     node: Node
+
+    def with_nodes(self, nodes: Mapping[Node, Node]) -> ConstantArgument:
+        """The same of another node."""
+        return replace(self, node=nodes[self.node])
 
 
 @dataclass(frozen=True)
@@ -69,6 +77,14 @@ class LoweredKernel:
     work: int
     nbytes: int
     flops: int
+
+    def with_nodes(self, nodes: Mapping[Node, Node]) -> LoweredKernel:
+        """The same kernel on other arrays and numbers."""
+        given = tuple(
+            a.with_nodes(nodes) if isinstance(a, (ArrayArgument, ConstantArgument)) else a
+            for a in self.arguments
+        )
+        return replace(self, arguments=given)
 
     @property
     def bases(self) -> Iterable[Node]:

@@ -40,7 +40,7 @@ def _view_of_nothing_new(node: Node) -> Node | None:
 
 
 def _identity_over(shape: Shape) -> IndexMap:
-    return index_map.identity(len(shape)).normalized(shape, shape)
+    return index_map.over_all(shape)
 
 
 def _reshape_of_reshape(node: Node) -> Node | None:

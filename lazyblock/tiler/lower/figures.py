@@ -29,13 +29,13 @@ def _touched(access: Access, group: FusionGroup) -> int:
 
 
 def count_flops(group: FusionGroup, read: Collection[Node]) -> int:
-    """Rough arithmetic, every node once; `read` comes from memory."""
+    """Rough arithmetic, every node once; `read`, roots apart, comes from memory."""
     seen: set[Node] = set()
     stack = list(group.roots)
     total = 0
     while stack:
         node = stack.pop()
-        if node in seen or node in read:
+        if node in seen or (node in read and node not in group.roots):
             continue
         seen.add(node)
         info = ELEMENTWISE.get(node.op)

@@ -62,8 +62,7 @@ class _GroupLowering(GroupTurns):
         self.group = group
         self.space = group.space
         self.own = frozenset(group.roots)
-        # a group never reads its own results from memory
-        self.stored = stored - self.own
+        self.stored = stored
         self.accesses = self._find_accesses()
         reads = [a for a in self.accesses.values()]
         outputs = [self._output_access(node) for node in group.stored]

@@ -169,7 +169,7 @@ class GroupValues(Tile):
         is_loaded = read in self.accesses and not self.accesses[read].gathered
         if is_loaded or node.op is Op.CONSTANT:
             return []
-        return list(operand_maps(node, at, self.space.shape))
+        return operand_maps(node, at, self.space.shape)
 
     def _emit(self, read: Read) -> Value:
         node, _ = read
@@ -196,8 +196,7 @@ class GroupValues(Tile):
     # --- operands of reductions and scans ---
 
     def _operand_read(self, root: Node) -> Read:
-        at = index_map.identity(len(self.space.shape))
-        return root.inputs[0], at.normalized(self.space.shape, root.inputs[0].shape)
+        return root.inputs[0], index_map.over_all(self.space.shape)
 
     def _masked_operand(self, root: Node) -> Value:
         """The operand over the tile, with identities past the end of the row."""
