@@ -2,8 +2,9 @@
 
     python -m benchmarks.scale [largest number of nodes] [kind...]
 
-Microseconds per operation for sizes that double: where they stay level, time is linear. Arrays are
-small, so that it is the host's time. A kind whose evaluation takes over a minute is doubled no more.
+Microseconds of processor time per operation, for sizes that double: where they stay level, time is
+linear. Arrays are small, so that it is the host's time. A kind that takes over a minute is doubled
+no more.
 """
 
 from __future__ import annotations
@@ -143,19 +144,15 @@ def measure(kind: Callable[[Any, int], Arrays], size: int) -> list[float]:
 
 
 def main(largest: int, names: list[str]) -> None:
-    print(f"{'kind':13s}{'size':>8s}  us/operation:{'record':>8s}{'first':>9s}{'known':>9s}{'MB':>8s}")
+    print(f"us per operation:{'record':>16s}{'first':>10s}{'known':>10s}{'MB':>8s}")
     for kind in KINDS:
-        if names and kind.__name__ not in names:
-            continue
-        size = SMALLEST
+        size = LARGEST + 1 if names and kind.__name__ not in names else SMALLEST
         while size <= largest:
             times = measure(kind, size)
-            record, first, known = (t / size * 1e6 for t in times)
+            figures = "".join(f"{seconds / size * 1e6:10.2f}" for seconds in times)
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
-            print(f"{kind.__name__:13s}{size:8d}{record:23.2f}{first:9.1f}{known:9.2f}{peak:8d}", flush=True)
-            if times[1] > _MOST_SECONDS:
-                break
-            size *= 2
+            print(f"{kind.__name__:14s}{size:9d}{figures}{peak:8d}", flush=True)
+            size *= 2 if times[1] < _MOST_SECONDS else LARGEST
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import accumulate, chain
 
 from lazyblock.graph.node import Node
 from lazyblock.graph.ops import ELEMENTWISE
@@ -28,15 +29,16 @@ def code_size(nodes: Iterable[Node]) -> int:
 
 
 def pays_to_store(
-    node: Node, inlined: Iterable[Node], leaves: Iterable[Node], repeats: int = 1
+    node: Node, inlined: Iterable[Node], leaves: Iterable[Node] = (), repeats: int = 1
 ) -> bool:
     """Whether storing `node` once beats computing it `repeats` times more.
 
     inlined: the nodes computed for it; leaves: the arrays those read, if the repetition reads them
-    from memory again. Storing costs a write and a read of `node`.
+    from memory again. Storing costs a write and a read of `node`. Looks at no more of them than it
+    takes to know.
     """
     if node.size == 0:
         return False
-    work = repeats * sum(flops(n) for n in inlined) * node.size
-    extra_bytes = sum(leaf.nbytes for leaf in leaves) - 2 * node.nbytes
-    return work / _FLOPS_PER_BYTE + extra_bytes > 0
+    rate, price = repeats * node.size / _FLOPS_PER_BYTE, 2 * node.nbytes
+    gains = chain((rate * flops(n) for n in inlined), (leaf.nbytes for leaf in leaves))
+    return any(total > price for total in accumulate(gains))

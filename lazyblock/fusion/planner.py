@@ -13,14 +13,15 @@ Linear in the graph, save for shared work inside one kernel, which is bounded by
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from lazyblock import config
 from lazyblock.fusion import cost
 from lazyblock.fusion.legality import check_placement, placements
 from lazyblock.fusion.plan import FusionGroup, FusionPlan, IterationSpace, Reason, Verdict
-from lazyblock.fusion.reads import Read, operand_maps, walk_gathers, walk_reads
+from lazyblock.fusion.reads import Read, operand_maps, walk
 from lazyblock.fusion.storage import find_storage, needed_in_memory
 from lazyblock.graph import build
 from lazyblock.graph.attrs import CallAttrs, ReduceAttrs, ScanAttrs
@@ -96,8 +97,9 @@ def _choose_roots(outputs: Sequence[Node], order: Sequence[Node]) -> set[Node]:
     for node in (*reshapes, *gathered, *read, *outputs):
         while (needed := needed_in_memory(node, roots)) is not None:
             roots.add(needed)
+    roots |= _cuts(order, roots)
     _store_repeated(order, roots)
-    return roots | _cuts(order, roots)
+    return roots
 
 
 def _store_repeated(order: Sequence[Node], roots: set[Node]) -> None:
@@ -131,19 +133,19 @@ def _reads_of(node: Node, places: set[IndexMap], shape: Shape) -> set[Read]:
 def _is_costly(node: Node, roots: set[Node], repeats: int) -> bool:
     if CATEGORY[node.op] is not Category.ELEMENTWISE or node in roots:
         return False
-    return cost.pays_to_store(node, inlined_below([node], roots) | {node}, (), repeats)
+    return cost.pays_to_store(node, chain([node], walk_inlined([node], roots)), (), repeats)
 
 
-def inlined_below(nodes: Iterable[Node], roots: Collection[Node]) -> set[Node]:
-    """The nodes that are computed on the way to `nodes`, themselves left out."""
+def walk_inlined(nodes: Iterable[Node], roots: Collection[Node]) -> Iterator[Node]:
+    """The nodes that are computed on the way to `nodes`, once each, themselves left out."""
     found: set[Node] = set()
     stack = [operand for node in nodes for operand in node.inputs]
     while stack:
         node = stack.pop()
         if node not in found and node not in roots and node.op is not Op.RESHAPE and node.inputs:
             found.add(node)
+            yield node
             stack.extend(node.inputs)
-    return found
 
 
 def _cuts(order: Sequence[Node], roots: set[Node]) -> set[Node]:
@@ -249,10 +251,9 @@ class _Search:
 
     def _place(self, node: Node) -> None:
         space = own_space(node)
-        gathered = self._gathered(node, space)
-        read = [*self._reads(node, space), *gathered]
-        sources = {operand: self._source_group(operand) for operand in read}
-        reads = set(sources)
+        read, gathered = self._find_reads(node, space)
+        sources = {operand: self._source_group(operand) for operand in (*read, *gathered)}
+        reads, code = set(sources), cost.code_size(self._inlined([node]))
         in_memory = {group.number for n in gathered if (group := sources[n])}
         newest = max((group.number for group in sources.values() if group), default=-1)
         why_not = {group.number: Reason.ORDER for group in sources.values() if group}
@@ -260,29 +261,32 @@ class _Search:
         for group in self._candidates(space, newest):
             if group.number in in_memory:
                 continue
-            reason = self._try_join(node, space, group, reads)
+            reason = self._try_join(node, space, group, reads, code)
             if reason is Reason.FUSED:
                 break
             why_not[group.number] = reason
         else:
-            self._start(node, space, reads)
+            self._start(node, space, reads, code)
         self.verdicts += [
             Verdict(read, node, why_not[source.number])
             for read, source in sources.items()
             if source and source is not self.group_of[node]
         ]
 
-    def _reads(self, node: Node, space: IterationSpace) -> list[Node]:
-        """Arrays the kernel of `node` reads: inputs, other roots, reshapes of those."""
-        at = next(placements(node, space))
-        found = dict.fromkeys(read for read, _ in walk_reads(node, at, space, self.is_root))
-        return [read for read in found if read.op not in (Op.CONSTANT, Op.IOTA)]
+    def _find_reads(self, node: Node, space: IterationSpace) -> tuple[list[Node], list[Node]]:
+        """Arrays that the kernel of `node` reads: inputs, other roots, reshapes of those.
 
-    def _gathered(self, node: Node, space: IterationSpace) -> list[Node]:
-        """Arrays that the kernel of `node` reads at computed positions."""
+        First those read at maps of the space, then those read at computed positions.
+        """
         at = next(placements(node, space))
-        found = walk_gathers(node, at, space, self.is_root)
-        return list(dict.fromkeys(gather.inputs[0] for gather, _ in found))
+        walked = dict.fromkeys(read for read, _ in walk(node, at, space, self.is_root))
+        mapped = (n for n in walked if self.is_root(n) or not n.inputs)
+        inlined = (node, *(n for n in walked if not self.is_root(n)))
+        gathers = (n for n in inlined if n.op is Op.GATHER)
+        return (
+            [n for n in mapped if n.op not in (Op.CONSTANT, Op.IOTA)],
+            list(dict.fromkeys(gather.inputs[0] for gather in gathers)),
+        )
 
     def _source_group(self, read: Node) -> _OpenGroup | None:
         """The group that computes the memory behind `read`; None for inputs."""
@@ -300,7 +304,7 @@ class _Search:
         return operand_group + later
 
     def _try_join(
-        self, node: Node, own: IterationSpace, group: _OpenGroup, reads: set[Node]
+        self, node: Node, own: IterationSpace, group: _OpenGroup, reads: set[Node], code: int
     ) -> Reason:
         space = group.space
         if group.barrier:
@@ -315,7 +319,7 @@ class _Search:
             if group.turns(node):
                 return Reason.DIRECTION
             space = own  # a map group becomes a rows group
-        if self._would_be_too_large(node, group, reads):
+        if self._would_be_too_large(group, reads, code):
             return Reason.SIZE
         if any(read.op is Op.RESHAPE and self._source_group(read) is group for read in reads):
             return Reason.RESHAPE
@@ -326,31 +330,37 @@ class _Search:
             if reason is not Reason.FUSED:
                 continue
             if touched or (walks_all and group.reads & reads):
-                self._add(node, at, space, group, reads)
+                self._add(node, at, space, group, reads, code)
                 self.verdicts += [Verdict(member, node, Reason.FUSED) for member in touched]
                 return Reason.FUSED
             reason = Reason.UNRELATED
         return reason
 
-    def _would_be_too_large(self, node: Node, group: _OpenGroup, reads: set[Node]) -> bool:
+    def _would_be_too_large(self, group: _OpenGroup, reads: set[Node], code: int) -> bool:
         return (
             len(group.reads | reads) > cost.MOST_ARRAYS
             or len(group.members) >= cost.MOST_ROOTS
-            or group.code_size + cost.code_size(self._inlined([node])) > cost.MOST_CODE
+            or group.code_size + code > cost.MOST_CODE
         )
 
-    def _start(self, node: Node, space: IterationSpace, reads: set[Node]) -> None:
+    def _start(self, node: Node, space: IterationSpace, reads: set[Node], code: int) -> None:
         group = _OpenGroup(len(self.groups), space)
         self.groups.append(group)
         self.by_shape.setdefault(space.shape, []).append(group)
-        self._add(node, next(placements(node, space)), space, group, reads)
+        self._add(node, next(placements(node, space)), space, group, reads, code)
 
     def _add(
-        self, node: Node, at: IndexMap, space: IterationSpace, group: _OpenGroup, reads: set[Node]
+        self,
+        node: Node,
+        at: IndexMap,
+        space: IterationSpace,
+        group: _OpenGroup,
+        reads: set[Node],
+        code: int,
     ) -> None:
         group.space = space
         group.members[node] = at
-        group.code_size += cost.code_size(self._inlined([node]))
+        group.code_size += code
         group.reads |= reads
         self.group_of[node] = group
 
@@ -372,12 +382,14 @@ class _Search:
     def _pays_to_store(self, node: Node) -> bool:
         if CATEGORY[node.op] is not Category.ELEMENTWISE:
             return False
-        inlined = self._inlined([node]) | {node}
+        if _is_costly(node, self.roots, 1):  # whatever it reads
+            return True
+        inlined = {node, *self._inlined([node])}
         leaves = {o for n in inlined for o in n.inputs if o not in inlined}
         return cost.pays_to_store(node, inlined, leaves)
 
-    def _inlined(self, nodes: Iterable[Node]) -> set[Node]:
-        return inlined_below(nodes, self.roots)
+    def _inlined(self, nodes: Iterable[Node]) -> Iterator[Node]:
+        return walk_inlined(nodes, self.roots)
 
     # --- result ---
 

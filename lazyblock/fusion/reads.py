@@ -42,7 +42,7 @@ def walk_reads(
 
     A reduction reads its operand over the whole space, whatever its own map.
     """
-    for node, at in _walk(root, map, space, is_boundary):
+    for node, at in walk(root, map, space, is_boundary):
         if is_boundary(node) or not node.inputs:
             yield node, at
 
@@ -53,12 +53,12 @@ def walk_gathers(
     """Every (gather, map) that the kernel of `root` computes for it, itself included."""
     if root.op is Op.GATHER:
         yield root, map
-    for node, at in _walk(root, map, space, is_boundary):
+    for node, at in walk(root, map, space, is_boundary):
         if node.op is Op.GATHER and not is_boundary(node):
             yield node, at
 
 
-def _walk(
+def walk(
     root: Node, map: IndexMap, space: IterationSpace, is_boundary: Callable[[Node], bool]
 ) -> Iterator[Read]:
     """All that is read or computed for `root`, down to boundaries and leaves."""
