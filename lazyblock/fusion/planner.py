@@ -5,7 +5,8 @@
 2. Give each root, operands first, to the latest group it can join, else to a new one. A group runs
    after every group made before it, so joining no group older than an operand's keeps the plan
    acyclic without searching.
-3. A value that several groups would compute at great cost becomes a root itself; then again.
+3. A value that several groups, or one group many times, would compute at great cost becomes a root
+   itself; then again.
 
 Linear in the graph, save for shared work inside one kernel, which is bounded by cost.MOST_CODE.
 """
@@ -29,8 +30,9 @@ from lazyblock.graph.index_map import IndexMap, identity, over_all
 from lazyblock.graph.node import Node
 from lazyblock.graph.ops import CATEGORY, Category, Op
 from lazyblock.graph.traverse import topological
-from lazyblock.shapes import Shape
+from lazyblock.shapes import Shape, size_of
 
+_LEAST_REPEATS = 16  # of a value that a map spreads over its elements, to look at it
 _MOST_ROUNDS = 4  # of finding values worth storing
 _WALKING = (Category.REDUCTION, Category.SCAN)  # of ops that walk whole rows
 _COMPUTING = (Category.ELEMENTWISE, Category.GATHER)  # of ops on one element at a time
@@ -130,10 +132,11 @@ def _reads_of(node: Node, places: set[IndexMap], shape: Shape) -> set[Read]:
     return {read for at in places for read in operand_maps(node, at, shape)}
 
 
-def _is_costly(node: Node, roots: set[Node], repeats: int) -> bool:
+def _is_costly(node: Node, roots: set[Node], repeats: int, is_launched: bool = False) -> bool:
     if CATEGORY[node.op] is not Category.ELEMENTWISE or node in roots:
         return False
-    return cost.pays_to_store(node, chain([node], walk_inlined([node], roots)), (), repeats)
+    inlined = chain([node], walk_inlined([node], roots))
+    return cost.pays_to_store(node, inlined, (), repeats, is_launched)
 
 
 def walk_inlined(nodes: Iterable[Node], roots: Collection[Node]) -> Iterator[Node]:
@@ -367,17 +370,27 @@ class _Search:
     # --- values that several groups compute ---
 
     def find_repeated_work(self) -> set[Node]:
-        """Inlined nodes that several groups compute and that are better stored."""
+        """Inlined nodes that are computed repeatedly and that are better stored."""
         computed_in: dict[Node, set[int]] = {}
+        spread: set[Node] = set()
         for group in self.groups:
-            for node in self._inlined(group.members):
+            inlined = set(self._inlined(group.members))
+            for node in inlined:
                 computed_in.setdefault(node, set()).add(group.number)
+            if not group.space.reduced:
+                spread |= self._spread_work(inlined, size_of(group.space.shape))
         shared = {n for n, numbers in computed_in.items() if len(numbers) > 1}
         # of a chain, the last shared node alone: storing it covers what lies below
         ends = shared - {
             o for n in shared for o in n.inputs if computed_in[n] == computed_in.get(o)
         }
-        return {n for n in ends if self._pays_to_store(n)}
+        return {n for n in ends if self._pays_to_store(n)} | spread
+
+    def _spread_work(self, inlined: Collection[Node], size: int) -> set[Node]:
+        """Of what a map of `size` elements computes, what is the same for many of them."""
+        few = {n for n in inlined if 0 < n.size * _LEAST_REPEATS <= size}
+        ends = few - {operand for node in few for operand in node.inputs}
+        return {n for n in ends if _is_costly(n, self.roots, size // n.size, is_launched=True)}
 
     def _pays_to_store(self, node: Node) -> bool:
         if CATEGORY[node.op] is not Category.ELEMENTWISE:

@@ -30,6 +30,7 @@ _REPEATED_COLUMNS = 128  # of a GPU tile of several rows that read the same row
 _GPU_SCANNED_COLUMNS = 512
 _ONLINE_TILE, _ONLINE_TILES, _ONLINE_WARPS = 1024, 4, 16  # 8 numbers a thread
 _GPU_SCAN_TILE = 2048  # of a long row: small, so that many programs share a unit
+_CROWDED_TILE, _CROWDED_WARPS = 2048, 4  # small CTAs, several of which share a multiprocessor
 _CUT_SCAN_TILE, _CUT_SCAN_WARPS = 16384, 8  # bytes of a row that programs scan together
 _CUT_SCAN_CTAS, _CUT_SCAN_REGISTERS = 3, 80  # of a multiprocessor, all at once; of a thread
 _CPU_TILE = 4096  # elements of a map: large against the cost of starting a program instance
@@ -108,9 +109,14 @@ def _schedule_cut_scan(
 
 
 def _contiguity(position: int, dimensions: Sequence[Dimension], accesses: Sequence[Access]) -> int:
-    """Bytes per element that the accesses move contiguously along a dimension."""
+    """Bytes that the accesses move contiguously along a dimension."""
     axis = dimensions[position].axes[-1]
-    return sum(a.base.dtype.itemsize for a in accesses if a.strides[axis] == 1)
+    return sum(_moved_bytes(a, dimensions) for a in accesses if a.strides[axis] == 1)
+
+
+def _moved_bytes(access: Access, dimensions: Sequence[Dimension]) -> int:
+    crossed = (d.extent for d in dimensions if access.strides[d.axes[-1]])
+    return access.base.dtype.itemsize * size_of(list(crossed))
 
 
 def _rank_positions(
@@ -143,7 +149,7 @@ def _schedule_map(
     blocks[inner] = min(next_power_of_2(dimensions[inner].extent), tile)
     if len(ranked) > 1:
         outer = ranked[-2]
-        if _contiguity(outer, dimensions, accesses):  # a transpose: square tiles serve both sides
+        if _is_transposed(outer, inner, dimensions, accesses):  # square tiles serve both sides
             blocks[inner] = min(blocks[inner], 64)
             if target.is_gpu:
                 num_warps, tile = 4 * num_warps, 8 * tile
@@ -156,6 +162,14 @@ def _schedule_map(
         room = tile // blocks[inner]
         blocks[outer] = min(next_power_of_2(dimensions[outer].extent), room)
     return _finish(blocks, ranked, num_warps, target, tile)
+
+
+def _is_transposed(
+    outer: int, inner: int, dimensions: Sequence[Dimension], accesses: Sequence[Access]
+) -> bool:
+    """Whether memory runs along `outer` in an access that crosses `inner` too."""
+    axis = dimensions[inner].axes[-1]
+    return bool(_contiguity(outer, dimensions, [a for a in accesses if a.strides[axis]]))
 
 
 def _is_stencil(position: int, dimensions: Sequence[Dimension], accesses: Sequence[Access]) -> bool:
@@ -191,6 +205,9 @@ def _schedule_rows(
             _cut_scanned_columns(blocks, row, inner, dimensions)
             return _finish(blocks, order, 4, target, 4096)
         _cut_columns(blocks, row, inner, dimensions, target)
+        if target.is_gpu and _is_crowded(blocks, dimensions, accesses, target, work):
+            blocks[inner] = min(blocks[inner], _CROWDED_TILE // blocks[row])
+            return _finish(blocks, order, _CROWDED_WARPS, target, _CROWDED_TILE)
         return _finish(blocks, order, 8, target, 4096)
     # a scan holds what it is given and what it gives
     widest = max((a.base.dtype.itemsize for a in accesses), default=4)
@@ -210,8 +227,25 @@ def _schedule_rows(
         elif work.has_online and len(reduced) == 1:
             blocks[inner] = _ONLINE_TILE
             return TileSchedule(tuple(blocks), (inner,), _ONLINE_WARPS, unroll=_ONLINE_TILES)
+        elif len(reduced) == 1 and _is_crowded(blocks, dimensions, accesses, target, work):
+            blocks[inner] = _CROWDED_TILE
+            return TileSchedule(tuple(blocks), (inner,), 2 * _CROWDED_WARPS)
     order = [inner] if row is None else [row, inner]
     return _finish(blocks, order, 8, target, 4096)
+
+
+def _is_crowded(
+    blocks: Sequence[int],
+    dimensions: Sequence[Dimension],
+    accesses: Sequence[Access],
+    target: Target,
+    work: RowWork,
+) -> bool:
+    """Whether many programs have several accumulators an element, more than large CTAs can hold."""
+    kept = [(d, n) for d, n in zip(dimensions, blocks, strict=True) if not d.is_reduced]
+    programs = size_of([cdiv(d.extent, n) for d, n in kept])
+    widest = max(4, *(a.base.dtype.itemsize for a in accesses))
+    return work.accumulated_bytes > widest and programs > 2 * target.num_units
 
 
 def _schedule_pieces(
@@ -234,10 +268,9 @@ def _schedule_pieces(
 def _runs_along(
     row: int, inner: int, dimensions: Sequence[Dimension], accesses: Sequence[Access]
 ) -> bool:
-    """Whether memory runs along `row` rather than `inner`: that of what crosses both, if any."""
-    axes = [dimensions[position].axes[-1] for position in (row, inner)]
-    whole = [a for a in accesses if all(a.strides[axis] for axis in axes)] or accesses
-    return _contiguity(row, dimensions, whole) > _contiguity(inner, dimensions, whole)
+    """Whether memory runs along `row` rather than `inner`."""
+    along, across = (_contiguity(p, dimensions, accesses) for p in (row, inner))
+    return along > across
 
 
 def _find_outer(

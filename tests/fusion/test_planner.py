@@ -18,6 +18,10 @@ def plan(*outputs):
     return plan_fusion(outputs)
 
 
+def forms_of(fusion_plan):
+    return [group.space.form for group in fusion_plan.groups]
+
+
 def reasons(fusion_plan):
     return {verdict.reason for verdict in fusion_plan.verdicts if not verdict.is_fused}
 
@@ -57,7 +61,7 @@ def rows_then_columns():
     ],
 )
 def test_kernels(outputs, forms):
-    assert [group.space.form for group in plan(*outputs).groups] == forms
+    assert forms_of(plan(*outputs)) == forms
 
 
 def test_views_and_reshapes_of_inputs_need_no_kernel():
@@ -121,6 +125,26 @@ def test_costly_shared_work_is_stored_and_cheap_work_repeated():
     cheap = apply(Op.NEGATIVE, array((64, 64)))
     assert any(costly in group.stored for group in plan(*sums_of(costly)).groups)
     assert all(cheap not in group.stored for group in plan(*sums_of(cheap)).groups)
+
+
+@pytest.mark.parametrize(
+    ("shape", "forms"),
+    [
+        ((4096, 4096), [Form.MAP, Form.MAP]),
+        ((8, 4096), [Form.MAP]),  # too few rows to matter
+        ((256, 256), [Form.MAP]),  # computed again while a kernel would start
+    ],
+)
+def test_costly_values_of_columns_are_computed_once(shape, forms):
+    scale = apply(Op.EXP, apply(Op.SQRT, array(shape[1:])))
+    spread = build.broadcast_to(scale, shape)
+    assert forms_of(plan(apply(Op.MULTIPLY, array(shape), spread))) == forms
+
+
+def test_cheap_values_of_columns_are_computed_again():
+    shape = (4096, 4096)
+    spread = build.broadcast_to(apply(Op.NEGATIVE, array(shape[1:])), shape)
+    assert forms_of(plan(apply(Op.MULTIPLY, array(shape), spread))) == [Form.MAP]
 
 
 def test_long_chains_are_cut():

@@ -1,11 +1,14 @@
 """Which reductions are cut in two so that all units share them."""
 
+import numpy as np
 import pytest
 
 from lazyblock.graph import build
+from lazyblock.graph.interpret import interpret
 from lazyblock.graph.ops import Op, ReduceKind
 from lazyblock.graph.passes.split_reductions import split_reductions
 from lazyblock.graph.traverse import topological
+from lazyblock.tracer.folds import variance
 from tests.helpers.expressions import (
     apply,
     array,
@@ -44,9 +47,41 @@ def test_few_results_of_many_elements_are_cut(shape, axes, expected):
     assert is_cut(build.reduce(ReduceKind.SUM, array(shape), axes)) is expected
 
 
-@pytest.mark.parametrize("shape", [(1 << 14, 1 << 12), (1 << 14, 512)])
+@pytest.mark.parametrize("shape", [(1 << 11, 1 << 12), (1 << 14, 512)])
 def test_chains_along_columns_stay_whole(shape):
     assert not is_cut(standardise(array(shape), (0,)))
+
+
+@pytest.mark.parametrize(
+    ("chain", "shape", "axes", "expected"),
+    [
+        (standardise, (1 << 14, 1 << 12), (0,), True),
+        (standardise, (1 << 12, 1 << 14), (0,), False),  # programs enough
+        (softmax, (1 << 14, 1 << 12), (0,), False),  # exponentials need the maximum first
+        (standardise, (100, 1 << 17), (1,), False),  # rows that registers hold
+        (standardise, (100, 1 << 20), (1,), True),
+    ],
+)
+def test_what_no_cache_holds_is_cut_if_one_walk_finds_all(chain, shape, axes, expected):
+    assert is_cut(chain(array(shape), axes)) is expected
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes"),
+    [((1 << 19,), (0,)), (((1 << 18) + 77,), (0,)), ((17, 3, 6001), (0, 2)), ((1 << 15, 9), (0,))],
+)
+@pytest.mark.parametrize("offset", [0, 1e4])
+def test_a_variance_in_pieces_reads_its_operand_once(shape, axes, offset):
+    values = np.random.default_rng(0).standard_normal(shape, dtype=np.float32) + np.float32(offset)
+    x = array(values.shape)
+    outputs = [variance(x, axes, None, 0, keepdims=True)]
+    order = topological(split_reductions(outputs, PROGRAMS))
+    large = [n for n in order if n.op is Op.REDUCE and n.inputs[0].size > values.size // 2]
+    assert len({n.inputs[0].shape for n in large}) == 1
+    assert all(n.size > outputs[0].size for n in large)
+    (result,) = interpret(split_reductions(outputs, PROGRAMS), {x: values})
+    expected = values.astype(np.float64).var(axes, keepdims=True)
+    np.testing.assert_allclose(result, expected, rtol=3e-6)
 
 
 def test_chains_along_rows_stay_whole_with_what_walks_along():
