@@ -1,16 +1,12 @@
 """Errors of the elementary functions against mpmath, in units in the last place.
 
-`python -m benchmarks.accuracy [samples] [device]` prints the table of docs/accuracy.md: per
-function the worst and mean error of float32 and float64 on random arguments, hard ranges included,
-and the worst of float32 on 16 million arguments, every 256th there is, where NumPy's float64 can
-tell. `python -m benchmarks.accuracy fast [samples] [device]` prints the table of numerics="fast",
-which differs from strict numerics for the float32 functions it lists.
-`SPECIFICATIONS` and `FAST_SPECIFICATIONS` hold what the tests demand.
+`SPECIFICATIONS`, `ARITHMETIC` and `FAST_SPECIFICATIONS` (numerics="fast") hold what the tests
+demand; `draw` gives arguments, hard ones included, `errors_of` how far results are from the truth.
+`benchmarks.accuracy_page` writes the tables of docs/accuracy.md with them.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,7 +15,6 @@ import mpmath
 import numpy as np
 
 import lazyblock as lb
-from lazyblock import config
 
 Array = np.ndarray[Any, Any]
 Range = tuple[float, float]
@@ -96,6 +91,16 @@ SPECIFICATIONS: dict[str, Specification] = {
 }
 
 
+# What IEEE 754 rounds correctly; every device computes these itself
+ARITHMETIC: dict[str, Specification] = {
+    "add": Specification(lambda x, y: x + y, (0.5, 0.5), _LINE, arity=2),
+    "subtract": Specification(lambda x, y: x - y, (0.5, 0.5), _LINE, arity=2),
+    "multiply": Specification(lambda x, y: x * y, (0.5, 0.5), _LINE, arity=2),
+    "divide": Specification(lambda x, y: x / y, (0.5, 0.5), _LINE, arity=2),
+    "sqrt": Specification(mpmath.sqrt, (0.5, 0.5), ((0, 4),), (), _POSITIVE),
+    "reciprocal": Specification(lambda x: 1 / x, (0.5, 0.5), _LINE),
+}
+
 _FAST_LIMITS = {
     **{"exp": 4, "exp2": 4, "log": 2, "log2": 3, "log10": 3, "tanh": 4},
     **{"erf": 4, "erfc": 8, "pow": 40, "rsqrt": 3},
@@ -113,9 +118,14 @@ FAST_SPECIFICATIONS: dict[str, Specification] = {
 }
 
 
+def specification_of(name: str) -> Specification:
+    """What strict numerics promise of a function."""
+    return ARITHMETIC.get(name) or SPECIFICATIONS[name]
+
+
 def draw(name: str, dtype: Any, count: int, seed: int = 0) -> list[Array]:
     """Arguments for a function: `count` or a few more, finite and in its domain."""
-    return _draw(name, SPECIFICATIONS[name], dtype, count, seed)
+    return _draw(name, specification_of(name), dtype, count, seed)
 
 
 def draw_fast(name: str, count: int, seed: int = 0) -> list[Array]:
@@ -159,7 +169,7 @@ def _draw_one(
 
 def errors_of(name: str, results: Array, arguments: list[Array]) -> Array:
     """Distance of every result from the true value, in units in the last place of that."""
-    return _errors(SPECIFICATIONS[name].exact, results, arguments)
+    return _errors(specification_of(name).exact, results, arguments)
 
 
 def fast_errors_of(name: str, results: Array, arguments: list[Array]) -> Array:
@@ -201,7 +211,7 @@ _NUMPY_NAMES = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "
 def dense_error(name: str, device: str) -> float:
     """Worst error of float32 on every 256th bit pattern; NaN where NumPy lacks the function."""
     reference = getattr(np, _NUMPY_NAMES.get(name, name), None)
-    if reference is None or SPECIFICATIONS[name].arity > 1:
+    if reference is None or specification_of(name).arity > 1:
         return np.nan
     x = np.arange(85, 1 << 32, 256, dtype=np.uint64).astype(np.uint32).view(np.float32)
     x = x[np.isfinite(x)]
@@ -212,46 +222,3 @@ def dense_error(name: str, device: str) -> float:
         error = np.abs(result - true) / unit
         same = (result == true.astype(np.float32)) | (np.isnan(result) & np.isnan(true))
     return float(np.where(same, 0.5, error).max())
-
-
-def main(samples: int, device: str) -> None:
-    """Print the table."""
-    print("| function | float32 worst | mean | of 16M | allowed | float64 worst | mean | allowed |")
-    print("|---|---|---|---|---|---|---|---|")
-    for name, specification in SPECIFICATIONS.items():
-        cells = [name]
-        for dtype, limit in zip((np.float32, np.float64), specification.limits, strict=True):
-            arguments = draw(name, dtype, samples)
-            on_device = (lb.asarray(argument, device=device) for argument in arguments)
-            errors = errors_of(name, getattr(lb, name)(*on_device).numpy(), arguments)
-            cells += [f"{errors.max():.2f}", f"{errors.mean():.2f}"]
-            if dtype is np.float32:
-                dense = dense_error(name, device)
-                cells.append("" if np.isnan(dense) else f"{dense:.2f}")
-            cells.append(f"{limit:g}")
-        print(f"| {' | '.join(cells)} |", flush=True)
-
-
-def main_fast(samples: int, device: str) -> None:
-    """Print the table of numerics="fast": on the CPU, and on `device` with a GPU's forms."""
-    print("| function | CPU worst | mean | GPU worst | mean | allowed |")
-    print("|---|---:|---:|---:|---:|---:|")
-    for name, specification in FAST_SPECIFICATIONS.items():
-        arguments = draw_fast(name, samples)
-        cells = [name]
-        for place in ("cpu", device):
-            on_device = (lb.asarray(argument, device=place) for argument in arguments)
-            with config.scope(numerics="fast"):
-                results = getattr(lb, name)(*on_device).numpy()
-            errors = fast_errors_of(name, results, arguments)
-            cells += [f"{errors.max():.2f}", f"{errors.mean():.2f}"]
-        print(f"| {' | '.join(cells)} | {specification.limits[0]:g} |", flush=True)
-
-
-if __name__ == "__main__":
-    is_fast = "fast" in sys.argv[1:2]
-    given = dict(zip(("samples", "device"), sys.argv[1 + is_fast :], strict=False))
-    if is_fast:
-        main_fast(int(given.get("samples", "4000")), given.get("device", "emulated:sm_90a"))
-        raise SystemExit
-    main(int(given.get("samples", "4000")), given.get("device", "cpu"))
