@@ -52,6 +52,7 @@ def test_directory_is_private(fresh_cache):
     assert stat.S_IMODE(fresh_cache.stat().st_mode) == 0o700
 
 
+@pytest.mark.case("BR-75")
 @pytest.mark.parametrize(
     "damage",
     [

@@ -1,8 +1,9 @@
 """One function of arrays, evaluated in every way there is, beside NumPy.
 
 `check(function, *arrays)` compares `function(lb, *lazy arrays)` with `function(np, *arrays)`: its
-shapes, dtypes and values, bit for bit unless a tolerance is given. The ways: the graph interpreter,
-kernels unfused, fused and compiled, and for small arrays the emulated GPU (slow to compile for).
+shapes, dtypes and values, bit for bit unless a tolerance is given. The ways: the graph interpreter;
+kernels unfused, fused and compiled on the default device; for small arrays the same on the emulated
+GPU, slow to compile for.
 """
 
 import numpy as np
@@ -15,23 +16,28 @@ _MOST_EMULATED = 100  # elements of all arguments together
 EMULATED = "emulated:sm_90a"
 
 
-def lazy(values, dtype=None, device="cpu"):
+def lazy(values, dtype=None, device=None):
     return lb.asarray(np.asarray(values, dtype), device=device)
 
 
 def results(function, *arrays, is_compiled=True, is_emulated=True):
     """What `function` gives in every way, as lists of NumPy arrays; compiled is called twice."""
-    ways = [[interpret_array(x) for x in as_tuple(function(lb, *map(lazy, arrays)))]]
+    interpreted = [interpret_array(x) for x in as_tuple(function(lb, *map(lazy, arrays)))]
+    ways = [interpreted, *_results_on_device(function, arrays, is_compiled)]
+    size = sum(array.size for array in arrays)
+    if is_emulated and config.current.device == "cpu" and 0 < size <= _MOST_EMULATED:
+        with config.scope(device=EMULATED):
+            ways += _results_on_device(function, arrays, is_compiled)
+    return ways
+
+
+def _results_on_device(function, arrays, is_compiled):
     with config.scope(fuse=False):
-        ways.append(evaluate(function(lb, *map(lazy, arrays))))
+        ways = [evaluate(function(lb, *map(lazy, arrays)))]
     ways.append(evaluate(function(lb, *map(lazy, arrays))))
     if is_compiled:
         compiled = lb.compile(lambda *given: function(lb, *given))
         ways += [evaluate(compiled(*map(lazy, arrays))) for _ in range(2)]
-    size = sum(array.size for array in arrays)
-    if is_emulated and 0 < size <= _MOST_EMULATED:
-        with config.scope(device=EMULATED):
-            ways.append(evaluate(function(lb, *(lazy(a, device=EMULATED) for a in arrays))))
     return ways
 
 
