@@ -14,13 +14,13 @@ Linear in the graph, save for shared work inside one kernel, which is bounded by
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from itertools import chain
 
 from lazyblock import config
 from lazyblock.fusion import cost
 from lazyblock.fusion.legality import check_placement, placements
+from lazyblock.fusion.open_group import BARRIERS, OpenGroup, Sources
 from lazyblock.fusion.plan import FusionGroup, FusionPlan, IterationSpace, Reason, Verdict
 from lazyblock.fusion.reads import Read, operand_maps, walk
 from lazyblock.fusion.storage import find_storage, needed_in_memory
@@ -36,37 +36,7 @@ _LEAST_REPEATS = 16  # of a value that a map spreads over its elements, to look 
 _MOST_ROUNDS = 4  # of finding values worth storing
 _WALKING = (Category.REDUCTION, Category.SCAN)  # of ops that walk whole rows
 _COMPUTING = (Category.ELEMENTWISE, Category.GATHER)  # of ops on one element at a time
-_BARRIERS = {Op.CONTRACT: Reason.CONTRACT, Op.CALL: Reason.CALL, Op.HOST: Reason.HOST}
 _SIBLINGS_TRIED = 4  # groups over the same shape that an independent root is offered to
-
-
-@dataclass
-class _OpenGroup:
-    """A group while it grows. number: its place in launch order."""
-
-    number: int
-    space: IterationSpace
-    members: dict[Node, IndexMap] = field(default_factory=dict)
-    reads: set[Node] = field(default_factory=set)
-    code_size: int = 0
-
-    @property
-    def barrier(self) -> Reason | None:
-        """Why nothing joins it, if it computes what stands alone."""
-        return next((_BARRIERS[n.op] for n in self.members if n.op in _BARRIERS), None)
-
-    def is_cut_otherwise(self, node: Node) -> bool:
-        """Whether a scan of cut rows would meet another scan or reduction in the group."""
-        walking = [
-            m for m in (node, *self.members) if isinstance(m.attrs, (ReduceAttrs, ScanAttrs))
-        ]
-        cut = [m for m in walking if isinstance(m.attrs, ScanAttrs) and m.attrs.is_cut]
-        return bool(cut) and node in walking and len(walking) > 1
-
-    def turns(self, node: Node) -> bool:
-        """Whether `node` is a scan that walks against one of the group."""
-        scans = (m.attrs for m in (node, *self.members) if isinstance(m.attrs, ScanAttrs))
-        return isinstance(node.attrs, ScanAttrs) and len({scan.reverse for scan in scans}) > 1
 
 
 def plan_fusion(outputs: Sequence[Node]) -> FusionPlan:
@@ -87,7 +57,7 @@ def _choose_roots(outputs: Sequence[Node], order: Sequence[Node]) -> set[Node]:
     """Nodes that are computed for their own sake."""
     roots = {node for node in order if CATEGORY[node.op] in _WALKING}
     for node in order:
-        if node.op in _BARRIERS:
+        if node.op in BARRIERS:
             roots.add(node)
         if node.op is Op.CALL:
             roots.update(operand for operand in node.inputs if operand.op is not Op.INPUT)
@@ -95,7 +65,7 @@ def _choose_roots(outputs: Sequence[Node], order: Sequence[Node]) -> set[Node]:
         roots.update(node for node in order if CATEGORY[node.op] in _COMPUTING)
     reshapes = [node for node in order if node.op is Op.RESHAPE]
     gathered = [node.inputs[0] for node in order if node.op is Op.GATHER]
-    read = [operand for node in order if node.op in _BARRIERS for operand in node.inputs]
+    read = [operand for node in order if node.op in BARRIERS for operand in node.inputs]
     for node in (*reshapes, *gathered, *read, *outputs):
         while (needed := needed_in_memory(node, roots)) is not None:
             roots.add(needed)
@@ -125,7 +95,7 @@ def _store_repeated(order: Sequence[Node], roots: set[Node]) -> None:
 
 def _reads_of(node: Node, places: set[IndexMap], shape: Shape) -> set[Read]:
     """What computing `node` at `places` reads; a reduction reads all of its own space."""
-    if node.op is Op.RESHAPE or node.op in _BARRIERS:
+    if node.op is Op.RESHAPE or node.op in BARRIERS:
         return set()
     if CATEGORY[node.op] is Category.REDUCTION:
         return {(node.inputs[0], over_all(shape))}
@@ -170,7 +140,7 @@ class _Cuts:
     def find(self) -> set[Node]:
         for node in self.order:
             operands = list(dict.fromkeys(node.inputs))
-            if not operands or node.op is Op.RESHAPE or node.op in _BARRIERS:
+            if not operands or node.op is Op.RESHAPE or node.op in BARRIERS:
                 self._store(node)
             else:
                 self._join(node, operands)
@@ -214,9 +184,9 @@ class _Search:
     def __init__(self, order: Sequence[Node], roots: set[Node]) -> None:
         self.order = order
         self.roots = roots
-        self.groups: list[_OpenGroup] = []
-        self.group_of: dict[Node, _OpenGroup] = {}
-        self.by_shape: dict[tuple[int, ...], list[_OpenGroup]] = {}
+        self.groups: list[OpenGroup] = []
+        self.group_of: dict[Node, OpenGroup] = {}
+        self.by_shape: dict[tuple[int, ...], list[OpenGroup]] = {}
         self.calls: set[tuple[object, tuple[Node, ...]]] = set()
         self.verdicts: list[Verdict] = []
 
@@ -227,7 +197,7 @@ class _Search:
         for node in self.order:
             if isinstance(node.attrs, CallAttrs):
                 self._place_call(node, node.attrs.call)
-            elif node.op in _BARRIERS:
+            elif node.op in BARRIERS:
                 self._place_alone([node])
             elif node in self.roots:
                 self._place(node)
@@ -243,20 +213,20 @@ class _Search:
     def _place_alone(self, results: Sequence[Node]) -> None:
         """Results of one thing that nothing joins."""
         node = results[0]
-        group = _OpenGroup(len(self.groups), own_space(node), reads=set(node.inputs))
+        group = OpenGroup(len(self.groups), own_space(node), reads=set(node.inputs))
         self.groups.append(group)
         for result in results:
             group.members[result] = identity(result.ndim)
             self.group_of[result] = group
         for operand in node.inputs:
             if self._source_group(operand):
-                self.verdicts.append(Verdict(operand, node, _BARRIERS[node.op]))
+                self.verdicts.append(Verdict(operand, node, BARRIERS[node.op]))
 
     def _place(self, node: Node) -> None:
         space = own_space(node)
         read, gathered = self._find_reads(node, space)
         sources = {operand: self._source_group(operand) for operand in (*read, *gathered)}
-        reads, code = set(sources), cost.code_size(self._inlined([node]))
+        code = cost.code_size(self._inlined([node]))
         in_memory = {group.number for n in gathered if (group := sources[n])}
         newest = max((group.number for group in sources.values() if group), default=-1)
         why_not = {group.number: Reason.ORDER for group in sources.values() if group}
@@ -264,12 +234,12 @@ class _Search:
         for group in self._candidates(space, newest):
             if group.number in in_memory:
                 continue
-            reason = self._try_join(node, space, group, reads, code)
+            reason = self._try_join(node, space, group, sources, code)
             if reason is Reason.FUSED:
                 break
             why_not[group.number] = reason
         else:
-            self._start(node, space, reads, code)
+            self._start(node, space, sources, code)
         self.verdicts += [
             Verdict(read, node, why_not[source.number])
             for read, source in sources.items()
@@ -291,13 +261,13 @@ class _Search:
             list(dict.fromkeys(gather.inputs[0] for gather in gathers)),
         )
 
-    def _source_group(self, read: Node) -> _OpenGroup | None:
+    def _source_group(self, read: Node) -> OpenGroup | None:
         """The group that computes the memory behind `read`; None for inputs."""
         storage = find_storage(read, self.roots)
         assert storage is not None, f"{read!r} is not in memory"
         return self.group_of.get(storage.base)
 
-    def _candidates(self, space: IterationSpace, newest: int) -> list[_OpenGroup]:
+    def _candidates(self, space: IterationSpace, newest: int) -> list[OpenGroup]:
         """Groups that may run after every operand's: the newest operand's, then siblings."""
         if not config.current.fuse:
             return []
@@ -307,7 +277,7 @@ class _Search:
         return operand_group + later
 
     def _try_join(
-        self, node: Node, own: IterationSpace, group: _OpenGroup, reads: set[Node], code: int
+        self, node: Node, own: IterationSpace, group: OpenGroup, sources: Sources, code: int
     ) -> Reason:
         space = group.space
         if group.barrier:
@@ -322,9 +292,9 @@ class _Search:
             if group.turns(node):
                 return Reason.DIRECTION
             space = own  # a map group becomes a rows group
-        if self._would_be_too_large(group, reads, code):
+        if self._would_be_too_large(group, sources.keys(), code):
             return Reason.SIZE
-        if any(read.op is Op.RESHAPE and self._source_group(read) is group for read in reads):
+        if any(read.op is Op.RESHAPE and source is group for read, source in sources.items()):
             return Reason.RESHAPE
         walks_all = bool(own.reduced) or node.shape == space.shape
         reason = Reason.SHAPE
@@ -332,39 +302,40 @@ class _Search:
             reason, touched = check_placement(node, at, space, group.members, self.is_root)
             if reason is not Reason.FUSED:
                 continue
-            if touched or (walks_all and group.reads & reads):
-                self._add(node, at, space, group, reads, code)
+            if touched or (walks_all and group.is_related(sources)):
+                self._add(node, at, space, group, sources, code)
                 self.verdicts += [Verdict(member, node, Reason.FUSED) for member in touched]
                 return Reason.FUSED
             reason = Reason.UNRELATED
         return reason
 
-    def _would_be_too_large(self, group: _OpenGroup, reads: set[Node], code: int) -> bool:
+    def _would_be_too_large(self, group: OpenGroup, reads: Set[Node], code: int) -> bool:
         return (
             len(group.reads | reads) > cost.MOST_ARRAYS
             or len(group.members) >= cost.MOST_ROOTS
             or group.code_size + code > cost.MOST_CODE
         )
 
-    def _start(self, node: Node, space: IterationSpace, reads: set[Node], code: int) -> None:
-        group = _OpenGroup(len(self.groups), space)
+    def _start(self, node: Node, space: IterationSpace, sources: Sources, code: int) -> None:
+        group = OpenGroup(len(self.groups), space)
         self.groups.append(group)
         self.by_shape.setdefault(space.shape, []).append(group)
-        self._add(node, next(placements(node, space)), space, group, reads, code)
+        self._add(node, next(placements(node, space)), space, group, sources, code)
 
     def _add(
         self,
         node: Node,
         at: IndexMap,
         space: IterationSpace,
-        group: _OpenGroup,
-        reads: set[Node],
+        group: OpenGroup,
+        sources: Sources,
         code: int,
     ) -> None:
         group.space = space
         group.members[node] = at
         group.code_size += code
-        group.reads |= reads
+        group.reads |= sources.keys()
+        group.sources.update(source.number for source in sources.values() if source)
         self.group_of[node] = group
 
     # --- values that several groups compute ---

@@ -117,6 +117,13 @@ def test_a_reduction_is_stored_only_for_other_kernels():
     assert len(group.stored) == 1
 
 
+def test_parts_of_one_kernel_are_finished_in_one_kernel():
+    x = array((64, 8, 32))
+    partial = [build.reduce(kind, x, (1,)) for kind in (ReduceKind.MIN, ReduceKind.MAX)]
+    outputs = [build.reduce(ReduceKind.SUM, part, (0,)) for part in partial]
+    assert forms_of(plan(*outputs)) == [Form.ROWS, Form.ROWS]
+
+
 def test_costly_shared_work_is_stored_and_cheap_work_repeated():
     def sums_of(node):
         return total(node, (0,)), total(node, (1,))
