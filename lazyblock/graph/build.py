@@ -6,7 +6,7 @@ Operands broadcast here (a VIEW where needed); dtypes must be equal already, sav
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -77,7 +77,10 @@ def iota(size: int, dtype: DType) -> Node:
 
 def cast(node: Node, dtype: DType) -> Node:
     """Convert to `dtype`; the node itself if it has it."""
-    return node if node.dtype == dtype else make_node(Op.CAST, (node,), CastAttrs(dtype))
+    return node if node.dtype == dtype else make_node(Op.CAST, (node,), _cast_attrs(dtype))
+
+
+_cast_attrs = cache(CastAttrs)
 
 
 def call(call: Any, operands: Sequence[Node], results: Sequence[tuple[Shape, DType]]) -> list[Node]:

@@ -7,7 +7,8 @@ that shares it. Nodes never change, so what was recorded keeps the old values. N
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -22,11 +23,11 @@ from lazyblock.tracer.cells import Cell, UnwrittenCell
 from lazyblock.tracer.complex_parts import ComplexParts
 from lazyblock.tracer.conversions import Conversions
 from lazyblock.tracer.exports import Exports
-from lazyblock.tracer.functions import Function
+from lazyblock.tracer.functions import FUNCTIONS, Function
 from lazyblock.tracer.indexing import basic_index, is_basic, select
 from lazyblock.tracer.methods import Methods
 from lazyblock.tracer.operands import Operand, as_node, check_cast, convert, is_operand_type
-from lazyblock.tracer.operators import Operators
+from lazyblock.tracer.operators import Operators, binary, reflected, unary
 from lazyblock.tracer.protocols import NumPyProtocols, namespace
 from lazyblock.tracer.selections import check_assigned, fit_assigned, pick, put, put_where
 from lazyblock.tracer.shaping import Shaping
@@ -41,6 +42,7 @@ __all__ = [
     "from_host",
     "operand_of",
     "record",
+    "recorder",
 ]
 
 NDArray = npt.NDArray[Any]
@@ -78,8 +80,12 @@ def operand_of(value: Any, device: str | None) -> Operand | None:
 
 def as_constant(value: np.generic) -> Node:
     """A NumPy scalar, with its dtype."""
-    dtype = dtypes.as_dtype(value.dtype)
-    return build.constant(value, dtype)
+    return _constant_of(value.dtype, value.tobytes())
+
+
+@lru_cache(maxsize=512)
+def _constant_of(dtype: np.dtype[Any], data: bytes) -> Node:
+    return build.constant(np.frombuffer(data, dtype)[0], dtypes.as_dtype(dtype))
 
 
 def from_host(array: NDArray, device: str | None) -> Node:
@@ -230,3 +236,24 @@ class Array(Operators, Shaping, Methods, ComplexParts, Conversions, Exports, Num
             self._cell.node = build.broadcast_to(node, self.shape)
         elif self.size:
             self._cell.node = view.write(self._cell.node, node)
+
+
+# Elementwise functions
+
+
+def recorder(name: str) -> Callable[..., Any]:
+    """What records an elementwise function of any values, as `record` does, usual ones faster."""
+    function = FUNCTIONS[name]
+    if function.num_operands == 1:
+        compute = unary(name)
+        return lambda x: compute(x) if type(x) is Array else record(function, x)
+    if function.num_operands > 2:
+        return partial(record, function)
+    of_array, of_other = binary(name), reflected(name)
+
+    def recorded(x1: Any, x2: Any) -> Any:
+        if type(x1) is Array:
+            return of_array(x1, x2)
+        return of_other(x2, x1) if type(x2) is Array else record(function, x1, x2)
+
+    return recorded

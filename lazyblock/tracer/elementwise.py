@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lazyblock.errors import DTypeError
-from lazyblock.tracer.array import Array, Cell, record
+from lazyblock.tracer.array import Array, record, recorder
 from lazyblock.tracer.creation import to_array
 from lazyblock.tracer.functions import FUNCTIONS, Function
 
@@ -132,22 +132,20 @@ def _checked(result: Array, function: Function, *values: Any) -> Array:
 
 
 def _unary(name: str) -> Unary:
-    function = FUNCTIONS[name]
+    function, compute = FUNCTIONS[name], recorder(name)
 
     def recorded(x: Any, /) -> Array:
-        if type(x) is Array and x._view is None:  # for speed
-            return Array(Cell(function.of_one(x._cell.node), x._cell.device))
-        result = record(function, x)
+        result = compute(x)
         return _checked(result, function, x) if result is NotImplemented else result
 
     return _named(recorded, name)
 
 
 def _binary(name: str) -> Binary:
-    function = FUNCTIONS[name]
+    function, compute = FUNCTIONS[name], recorder(name)
 
     def recorded(x1: Any, x2: Any, /) -> Array:
-        result = record(function, x1, x2)
+        result = compute(x1, x2)
         return _checked(result, function, x1, x2) if result is NotImplemented else result
 
     return _named(recorded, name)

@@ -7,7 +7,7 @@ get operands of one dtype; what NumPy does on bools and ints by other loops is d
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from lazyblock import dtypes
 from lazyblock.dtypes import DType
 from lazyblock.errors import ValueRangeError
 from lazyblock.graph import build, ops
+from lazyblock.graph.attrs import NO_ATTRS
 from lazyblock.graph.host_call import make_host_call
 from lazyblock.graph.node import Node, make_elementwise
 from lazyblock.graph.ops import Op
@@ -35,22 +36,44 @@ Lowering = Callable[..., Node]
 Rule = Op | Lowering  # an op that takes the operands as they are, or what makes several
 Rules = dict[str, Rule]  # by dtype kinds, such as {"b": Op.BITWISE_OR, "iuf": Op.ADD}
 Shortcut = Callable[[tuple[Any, ...], tuple[DType, ...]], Node | None]
+_ScalarKey = tuple[DType, type, Scalar | str, bool]
+
+_MOST_SCALARS = 256  # that a function remembers
+
+
+class _Loop(NamedTuple):
+    """What operands of some kinds are computed in.
+
+    result: of `rule`, where that is an op that takes operands of `dtypes`.
+    """
+
+    dtypes: tuple[DType, ...]
+    rule: Rule
+    result: DType | None
+
+
+class _Known(NamedTuple):
+    """A function of an array and one scalar, as an op: its operands besides the array."""
+
+    op: Op
+    result: DType
+    before: tuple[Node, ...]
+    repeats: int  # of the array
+    after: tuple[Node, ...]
 
 
 class Function:
     """An elementwise function on operands.
 
     resolve: dtypes it computes in. rules: what it is written in, by the kind of the first of these.
-    shortcut: looks at the unconverted operands first, may give the result (scalar exponents...),
-    if the last is a node or one of those scalars of which `looks_at(dtype of the first, type)`.
+    shortcut: looks at the unconverted operands first, may give the result (scalar exponents...).
     """
 
     __slots__ = (
-        "_direct",
         "_loops",
+        "_of_scalars",
+        "_plain",
         "_rules",
-        "_with_scalar",
-        "looks_at",
         "name",
         "num_operands",
         "resolve",
@@ -64,68 +87,95 @@ class Function:
         rules: Rule | Rules,
         num_operands: int,
         shortcut: Shortcut | None = None,
-        looks_at: Callable[[DType, type], bool] = lambda dtype, scalar: True,
     ) -> None:
         self.name = name
         self.resolve = resolve
         self.num_operands = num_operands
         self.shortcut = shortcut
-        self.looks_at = looks_at
         by_kinds = rules if isinstance(rules, dict) else {"biufc": rules}
         self._rules = {kind: rule for kinds, rule in by_kinds.items() for kind in kinds}
-        self._loops: dict[tuple[Kind, ...], tuple[tuple[DType, ...], Rule]] = {}
-        # ops with their results' dtypes: for operands of one dtype that need no conversion, and for
-        # such a one and a scalar of a type
-        self._direct: dict[DType, tuple[Op, DType]] = {}
-        self._with_scalar: dict[tuple[DType, type], tuple[Op, DType]] = {}
+        self._loops: dict[tuple[Kind, ...], _Loop] = {}
+        # the op and its result's dtype for operands of one dtype that need no conversion
+        self._plain: dict[DType, tuple[Op, DType]] = {}
+        self._of_scalars: dict[_ScalarKey, _Known] = {}
 
     def __call__(self, *operands: Operand) -> Node:
         kinds = tuple([x.dtype if type(x) is Node else type(x) for x in operands])
-        found = self._loops.get(kinds)
-        loop, rule = found if found else self._find_loop(kinds)
-        result = self.shortcut(operands, loop) if self.shortcut else None
-        if result is not None:
-            return result
+        loop, rule, result = self._loops.get(kinds) or self._find_loop(kinds)
+        if self.shortcut:
+            found = self.shortcut(operands, loop)
+            if found is not None:
+                return found
         nodes = [
             x if type(x) is Node and x.dtype is dtype else as_node(x, dtype)
             for x, dtype in zip(operands, loop, strict=False)
         ]
-        return build.elementwise(rule, *nodes) if isinstance(rule, Op) else rule(*nodes)
+        if result is None:
+            return build.elementwise(rule, *nodes) if isinstance(rule, Op) else rule(*nodes)
+        shapes = {x.shape for x in nodes if x.shape}
+        if len(shapes) > 1:
+            return build.elementwise(rule, *nodes)  # type: ignore[arg-type]
+        shape = shapes.pop() if shapes else ()
+        return make_elementwise(rule, tuple(nodes), shape, result)  # type: ignore[arg-type]
 
     def of_one(self, x: Node) -> Node:
         """As a call, faster for a node whose dtype an op takes as it is."""
-        found = self._direct.get(x.dtype)
+        found = self._plain.get(x.dtype)
         return make_elementwise(found[0], (x,), x.shape, found[1]) if found else self(x)
 
     def of_two(self, left: Node, right: Node) -> Node:
         """As a call, faster for two nodes of one shape whose dtypes an op takes as they are."""
         dtype = left.dtype
-        found = self._direct.get(dtype) if dtype is right.dtype else None
+        found = self._plain.get(dtype) if dtype is right.dtype else None
         if found is None or left.shape != right.shape:
             return self(left, right)
         return make_elementwise(found[0], (left, right), left.shape, found[1])
 
-    def with_scalar(self, x: Node, scalar: Scalar) -> Node:
-        """As a call, faster where the scalar takes the dtype of the node."""
-        found = self._with_scalar.get((x.dtype, type(scalar)))
+    def with_scalar(self, x: Node, scalar: Scalar, is_first: bool = False) -> Node:
+        """As a call with the scalar behind `x` or before it, faster for scalars seen before."""
+        key = x.dtype, type(scalar), scalar or repr(scalar), is_first  # 0.0 equals -0.0
+        found = self._of_scalars.get(key)
         if found is None:
-            return self(x, scalar)
-        constant = as_node(scalar, x.dtype)
-        return make_elementwise(found[0], (x, constant), x.shape, found[1])
+            return self._learn(key, x, scalar, is_first)
+        op, result, before, repeats, after = found
+        return make_elementwise(op, before + (x,) * repeats + after, x.shape, result)
 
-    def _find_loop(self, kinds: tuple[Kind, ...]) -> tuple[tuple[DType, ...], Rule]:
+    def _learn(self, key: _ScalarKey, x: Node, scalar: Scalar, is_first: bool) -> Node:
+        """Call it; what an array of this dtype and this scalar give is known from then on."""
+        node = self(scalar, x) if is_first else self(x, scalar)
+        known = _as_known(node, x)
+        if known:
+            if len(self._of_scalars) >= _MOST_SCALARS:
+                self._of_scalars.clear()
+            self._of_scalars[key] = known
+        return node
+
+    def _find_loop(self, kinds: tuple[Kind, ...]) -> _Loop:
         loop = self.resolve(*kinds)
-        rule = self._rules[ops.kind_of(loop[0])]
-        self._loops[kinds] = loop, rule
-        info = ops.ELEMENTWISE[rule] if isinstance(rule, Op) else None
-        is_plain = all(dtype == loop[0] for dtype in loop[: len(kinds)])
-        if isinstance(rule, Op) and info and is_plain and ops.kind_of(loop[0]) in info.domain:
-            result = ops.result_dtype(rule, loop[0])
-            if all(kind == loop[0] for kind in kinds):
-                self._direct[loop[0]] = rule, result
-            elif kinds[0] == loop[0] and not (self.shortcut and self.looks_at(*kinds)):  # type: ignore[arg-type]
-                self._with_scalar[kinds] = rule, result  # type: ignore[index]
-        return loop, rule
+        first = loop[0]
+        rule = self._rules[ops.kind_of(first)]
+        info = ops.ELEMENTWISE.get(rule) if isinstance(rule, Op) else None
+        is_uniform = all(dtype == first for dtype in loop[: len(kinds)])
+        result: DType | None = None
+        if isinstance(rule, Op) and info and is_uniform and ops.kind_of(first) in info.domain:
+            result = ops.result_dtype(rule, first)
+            if all(kind == first for kind in kinds):
+                self._plain[first] = rule, result
+        found = self._loops[kinds] = _Loop(loop, rule, result)
+        return found
+
+
+def _as_known(node: Node, x: Node) -> _Known | None:
+    """A node as an op on `x` and numbers, if it is one."""
+    if node.op not in ops.ELEMENTWISE or node.attrs is not NO_ATTRS or node.shape != x.shape:
+        return None
+    repeats = node.inputs.count(x)
+    others = [operand for operand in node.inputs if operand is not x]
+    if not repeats or any(n.op is not Op.CONSTANT for n in others) or x.op is Op.CONSTANT:
+        return None
+    start = node.inputs.index(x)
+    before, after = node.inputs[:start], node.inputs[start + repeats :]
+    return _Known(node.op, node.dtype, before, repeats, after)
 
 
 def filled_like(value: Any, dtype: DType, *like: Node) -> Node:
@@ -377,21 +427,16 @@ _ROWS: dict[str, Rule | Rules] = {
 }
 
 
-def _is_integer_of_integers(dtype: DType, scalar: type) -> bool:
-    return scalar is int and dtypes.is_integer(dtype)
-
-
-_SHORTCUTS: dict[str, tuple[Any, ...]] = {
-    **{op.value: (_compare_apart(op), _is_integer_of_integers) for op in _COMPARISONS},
-    "divide": (_divide_shortcut, lambda dtype, scalar: False),
-    "power": (_power_shortcut,),
+_SHORTCUTS: dict[str, Shortcut] = {
+    **{op.value: _compare_apart(op) for op in _COMPARISONS},
+    "divide": _divide_shortcut,
+    "power": _power_shortcut,
 }
 
 
 def _numpy_function(name: str) -> Function:
     ufunc: np.ufunc = getattr(np, name)
-    shortcut = _SHORTCUTS.get(name, ())
-    return Function(name, resolve_like(ufunc), _ROWS[name], ufunc.nin, *shortcut)
+    return Function(name, resolve_like(ufunc), _ROWS[name], ufunc.nin, _SHORTCUTS.get(name))
 
 
 FUNCTIONS: dict[str, Function] = {

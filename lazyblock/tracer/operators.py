@@ -18,7 +18,21 @@ Unary = Callable[[Any], Any]
 Binary = Callable[[Any, Any], Any]
 
 
-def _operator(name: str) -> Binary:
+def unary(name: str) -> Unary:
+    """What applies an elementwise function to an array."""
+    function = FUNCTIONS[name]
+
+    def operator(self: Any) -> Any:
+        if self._view is None:  # for speed
+            cell = self._cell
+            return type(self)(Cell(function.of_one(cell.node), cell.device))
+        return self._record(function, self)
+
+    return operator
+
+
+def binary(name: str) -> Binary:
+    """What applies an elementwise function to an array and anything."""
     function = FUNCTIONS[name]
 
     def operator(self: Any, other: Any) -> Any:
@@ -34,9 +48,22 @@ def _operator(name: str) -> Binary:
     return operator
 
 
+def reflected(name: str) -> Binary:
+    """What applies an elementwise function to anything and an array, which comes first here."""
+    function = FUNCTIONS[name]
+
+    def operator(self: Any, other: Any) -> Any:
+        if self._view is None and (type(other) is float or type(other) is int):  # for speed
+            cell = self._cell
+            return type(self)(Cell(function.with_scalar(cell.node, other, True), cell.device))
+        return self._record(function, other, self)
+
+    return operator
+
+
 def _equality(name: str, of_others: bool) -> Binary:
     """`==` or `!=`: no element equals a text or None, as in NumPy."""
-    compare = _operator(name)
+    compare = binary(name)
 
     def operator(self: Any, other: Any) -> Any:
         if other is None or isinstance(other, (str, bytes)):
@@ -46,33 +73,12 @@ def _equality(name: str, of_others: bool) -> Binary:
     return operator
 
 
-def _reflected(name: str) -> Binary:
-    function = FUNCTIONS[name]
-
-    def operator(self: Any, other: Any) -> Any:
-        return self._record(function, other, self)
-
-    return operator
-
-
 def _in_place(name: str) -> Binary:
-    compute = _operator(name)
+    compute = binary(name)
 
     def operator(self: Any, other: Any) -> Any:
         result = compute(self, other)
         return result if result is NotImplemented else self.update(result, name)
-
-    return operator
-
-
-def _unary(name: str) -> Unary:
-    function = FUNCTIONS[name]
-
-    def operator(self: Any) -> Any:
-        if self._view is None:  # for speed
-            cell = self._cell
-            return type(self)(Cell(function.of_one(cell.node), cell.device))
-        return self._record(function, self)
 
     return operator
 
@@ -93,35 +99,35 @@ class Operators(Handle):
 
     __slots__ = ()
 
-    __add__, __radd__, __iadd__ = _operator("add"), _reflected("add"), _in_place("add")
-    __sub__, __rsub__ = _operator("subtract"), _reflected("subtract")
+    __add__, __radd__, __iadd__ = binary("add"), reflected("add"), _in_place("add")
+    __sub__, __rsub__ = binary("subtract"), reflected("subtract")
     __isub__ = _in_place("subtract")
-    __mul__, __rmul__ = _operator("multiply"), _reflected("multiply")
+    __mul__, __rmul__ = binary("multiply"), reflected("multiply")
     __imul__ = _in_place("multiply")
-    __truediv__, __rtruediv__ = _operator("divide"), _reflected("divide")
+    __truediv__, __rtruediv__ = binary("divide"), reflected("divide")
     __itruediv__ = _in_place("divide")
     __matmul__, __imatmul__ = _multiply_matrices, _multiply_in_place
-    __floordiv__, __rfloordiv__ = _operator("floor_divide"), _reflected("floor_divide")
+    __floordiv__, __rfloordiv__ = binary("floor_divide"), reflected("floor_divide")
     __ifloordiv__ = _in_place("floor_divide")
-    __mod__, __rmod__ = _operator("remainder"), _reflected("remainder")
+    __mod__, __rmod__ = binary("remainder"), reflected("remainder")
     __imod__ = _in_place("remainder")
-    __pow__, __rpow__, __ipow__ = _operator("power"), _reflected("power"), _in_place("power")
-    __and__, __rand__ = _operator("bitwise_and"), _reflected("bitwise_and")
+    __pow__, __rpow__, __ipow__ = binary("power"), reflected("power"), _in_place("power")
+    __and__, __rand__ = binary("bitwise_and"), reflected("bitwise_and")
     __iand__ = _in_place("bitwise_and")
-    __or__, __ror__ = _operator("bitwise_or"), _reflected("bitwise_or")
+    __or__, __ror__ = binary("bitwise_or"), reflected("bitwise_or")
     __ior__ = _in_place("bitwise_or")
-    __xor__, __rxor__ = _operator("bitwise_xor"), _reflected("bitwise_xor")
+    __xor__, __rxor__ = binary("bitwise_xor"), reflected("bitwise_xor")
     __ixor__ = _in_place("bitwise_xor")
-    __lshift__, __rlshift__ = _operator("left_shift"), _reflected("left_shift")
+    __lshift__, __rlshift__ = binary("left_shift"), reflected("left_shift")
     __ilshift__ = _in_place("left_shift")
-    __rshift__, __rrshift__ = _operator("right_shift"), _reflected("right_shift")
+    __rshift__, __rrshift__ = binary("right_shift"), reflected("right_shift")
     __irshift__ = _in_place("right_shift")
     __eq__ = _equality("equal", False)
     __ne__ = _equality("not_equal", True)
-    __lt__, __le__ = _operator("less"), _operator("less_equal")
-    __gt__, __ge__ = _operator("greater"), _operator("greater_equal")
-    __neg__, __pos__ = _unary("negative"), _unary("positive")
-    __abs__, __invert__ = _unary("absolute"), _unary("invert")
+    __lt__, __le__ = binary("less"), binary("less_equal")
+    __gt__, __ge__ = binary("greater"), binary("greater_equal")
+    __neg__, __pos__ = unary("negative"), unary("positive")
+    __abs__, __invert__ = unary("absolute"), unary("invert")
 
     def __rmatmul__(self, other: Any) -> Any:
         return _multiply_matrices(other, self)

@@ -48,7 +48,7 @@ class NumPyProtocols(Handle):
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **settings: Any) -> Any:
         """Record a ufunc or one of its methods; NotImplemented for operands of foreign types."""
         if method == "__call__" and not settings:  # for speed
-            form = ufuncs.find_plain_form(ufunc)
+            form = ufuncs.PLAIN_FORMS.get(ufunc)
             if form is not None:
                 return form(*inputs)
         out = settings.pop("out", None)

@@ -19,7 +19,15 @@ from lazyblock import dtypes
 from lazyblock.dtypes import DType
 from lazyblock.errors import DTypeError, ShapeError, ValueRangeError
 from lazyblock.shapes import Shape, broadcast_shapes
-from lazyblock.tracer.array import Array, Cell, common_device, from_host, operand_of, record
+from lazyblock.tracer.array import (
+    Array,
+    Cell,
+    common_device,
+    from_host,
+    operand_of,
+    record,
+    recorder,
+)
 from lazyblock.tracer.functions import FUNCTIONS
 from lazyblock.tracer.host_calls import host_call
 from lazyblock.tracer.operands import Kind, as_node, check_cast, resolve_loop
@@ -68,18 +76,16 @@ def find_form(ufunc: np.ufunc) -> Callable[..., Any] | None:
             return None
         name = _SPECIAL.get(name, name)
     if name in FUNCTIONS:
-        return functools.partial(record, FUNCTIONS[name])
+        return recorder(name)
     return getattr(namespace(), name, None)
 
 
-@functools.cache
-def find_plain_form(ufunc: np.ufunc) -> Callable[..., Any] | None:
-    """What records a ufunc of NumPy's with one result, from any operands."""
-    name = ufunc.__name__
-    is_numpys = getattr(np, name, None) is ufunc and ufunc.signature is None
-    if not is_numpys or name not in FUNCTIONS:
-        return None
-    return functools.partial(record, FUNCTIONS[name])
+# What records the ufuncs of NumPy's that are fused, from any operands.
+PLAIN_FORMS: dict[np.ufunc, Callable[..., Any]] = {
+    ufunc: recorder(name)
+    for name in FUNCTIONS
+    if isinstance(ufunc := getattr(np, name, None), np.ufunc)
+}
 
 
 def _call_plainly(ufunc: np.ufunc, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
