@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import Field, dataclass, field, fields
 from operator import attrgetter
-from typing import Any
+from typing import Any, ClassVar
 
 from lazyblock.errors import ValueRangeError
 
@@ -30,6 +30,8 @@ class Config(threading.local):
 
     Every thread has its own, made from the environment: a scope holds in its thread only.
     """
+
+    _code_values: ClassVar[tuple[Any, ...] | None] = None  # see `code_values`; None: not known yet
 
     device: str = _switch("", "default device: 'cpu', 'cuda', 'cuda:1'; empty = cuda if present")
     dump: str = _switch("", "directory that gets every stage of every kernel")
@@ -53,6 +55,10 @@ class Config(threading.local):
         ("ieee", "tf32", "tf32x3", "bf16x3", "bf16x6"),
     )
     numerics: str = _switch("strict", "'strict' or 'fast'", True, ("strict", "fast"))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        self.__dict__.pop("_code_values", None)
 
 
 def _parse(kind: type, text: str, name: str) -> Any:
@@ -96,7 +102,10 @@ _get_code_values = attrgetter(*CODE_FIELDS)
 
 def code_values() -> tuple[Any, ...]:
     """The settings that change generated code, for keys in memory."""
-    values: tuple[Any, ...] = _get_code_values(current)
+    values: tuple[Any, ...] | None = current._code_values
+    if values is None:
+        values = _get_code_values(current)
+        current.__dict__["_code_values"] = values
     return values
 
 

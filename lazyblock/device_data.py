@@ -120,14 +120,15 @@ def owns_memory(node: Node) -> bool:
 
 def common_device(leaves: Sequence[Node]) -> Device:
     """The device that all leaves are on, the default one if none is. Raises: DeviceError."""
-    found: dict[str, Device] = {}
+    found: Device | None = None
     for leaf in leaves:
         if isinstance(leaf.attrs, InputAttrs):
             device = leaf.attrs.storage.device
-            found[device.name] = device
-    if len(found) > 1:
-        raise DeviceError(
-            f"Arrays are on different devices: {', '.join(sorted(found))}.",
-            hint="move one with lb.asarray(x, device=...).",
-        )
-    return next(iter(found.values())) if found else devices.default_device()
+            if found is not None and device is not found:
+                names = " and ".join(sorted((found.name, device.name)))
+                raise DeviceError(
+                    f"Arrays are on different devices: {names}.",
+                    hint="move one with lb.asarray(x, device=...).",
+                )
+            found = device
+    return found or devices.default_device()

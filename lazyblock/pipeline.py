@@ -176,14 +176,15 @@ _plans: RecentlyUsed[Hashable, Plan] = RecentlyUsed(_MOST_PLANS)
 
 def evaluate(outputs: Sequence[Node], reason: str) -> list[Node]:
     """Evaluate nodes in one plan; gives INPUT nodes in the same order."""
-    pending = [node for node in dict.fromkeys(outputs) if node.op is not Op.INPUT]
+    pending = [node for node in outputs if node.op is not Op.INPUT]
+    if len(pending) > 1:
+        pending = list(dict.fromkeys(pending))
     if not pending:
         return list(outputs)
     key, leaves = fingerprint(pending)
-    device = common_device(leaves)
-    plan = _find_plan(key, pending, leaves, device)
+    plan = _find_plan(key, pending, leaves, common_device(leaves))
     results = plan.run(leaves)
-    if events.is_observed():
+    if events.listeners:
         count = len(plan.launches)
         events.emit(events.Evaluation(reason, str(user_line()), count))
     if len(pending) == len(outputs):

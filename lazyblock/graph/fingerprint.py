@@ -8,44 +8,53 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from lazyblock.graph.attrs import ConstantAttrs
+from lazyblock.graph.attrs import ConstantAttrs, InputAttrs
 from lazyblock.graph.node import Node
 from lazyblock.graph.ops import Op
 
 
 def fingerprint(outputs: Sequence[Node]) -> tuple[Hashable, list[Node]]:
-    """Give the key of an expression and its leaves (inputs, numbers) in order of first use.
+    """Give the key of an expression and its leaves (inputs, numbers), always in the same order.
 
-    Takes time linear in the graph: `traverse.topological`, written out for speed.
+    Takes time linear in the graph, and little: every evaluation waits for it.
     """
     position: dict[Node, int] = {}
     leaves: list[Node] = []
     entries: list[Hashable] = []
     find = position.__getitem__
-    stack = list(reversed(outputs))
+    stack = list(outputs[::-1])
     while stack:
         node = stack[-1]
-        if node in position:
-            stack.pop()
-            continue
-        inputs = node.inputs
-        if inputs:
-            depth = len(stack)
-            for operand in reversed(inputs):
-                if operand not in position:
+        if node not in position:
+            inputs, depth = node.inputs, len(stack)
+            for operand in inputs[::-1]:
+                if operand in position:
+                    continue
+                if operand.op is Op.INPUT:
+                    position[operand] = len(entries)
+                    entries.append(operand.attrs.layout)  # type: ignore[union-attr]
+                    leaves.append(operand)
+                else:
                     stack.append(operand)
             if len(stack) > depth:
                 continue
-            entries.append((node.op, node.attrs, *map(find, inputs)))
-        elif node.op is Op.INPUT:
-            leaves.append(node)
-            entries.append(node.attrs.layout)  # type: ignore[union-attr]
-        elif isinstance(node.attrs, ConstantAttrs) and not node.attrs.is_fixed:
-            leaves.append(node)
-            entries.append(node.dtype)
-        else:
-            entries.append((node.op, node.attrs))
-        position[node] = len(position)
+            position[node] = len(entries)
+            if inputs:
+                entries.append((node.op, node.attrs, *map(find, inputs)))
+            else:
+                entries.append(_leaf_entry(node, leaves))
         stack.pop()
     entries.append(tuple(map(find, outputs)))
     return tuple(entries), leaves
+
+
+def _leaf_entry(node: Node, leaves: list[Node]) -> Hashable:
+    """What the plan depends on of a leaf, which joins `leaves` if it is given at every call."""
+    attrs = node.attrs
+    if isinstance(attrs, InputAttrs):
+        leaves.append(node)
+        return attrs.layout
+    if isinstance(attrs, ConstantAttrs) and not attrs.is_fixed:
+        leaves.append(node)
+        return attrs.dtype
+    return node.op, attrs

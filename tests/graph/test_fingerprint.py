@@ -62,8 +62,14 @@ def test_outputs_count():
     assert len({key_of(y), key_of(y, x), key_of(x, y), key_of(y, y)}) == 4
 
 
-def test_leaves_come_in_order_of_first_use():
-    a, b = new_input((3,)), new_input((3,))
-    two = build.constant(2.0, dtypes.float64)
-    output = build.elementwise(Op.SUBTRACT, build.elementwise(Op.MULTIPLY, b, two), a)
-    assert fingerprint([output])[1] == [b, two, a]
+def test_leaves_of_equal_expressions_correspond():
+    def leaves_of(a, b, number):
+        output = build.elementwise(Op.SUBTRACT, build.elementwise(Op.MULTIPLY, b, number), a)
+        return [(a, b, number).index(leaf) for leaf in fingerprint([output])[1]]
+
+    orders = [
+        leaves_of(new_input((3,)), new_input((3,)), build.constant(value, dtypes.float64))
+        for value in (2.0, 3.0)
+    ]
+    assert orders[0] == orders[1]
+    assert sorted(orders[0]) == [0, 1, 2]

@@ -24,6 +24,7 @@ from lazyblock.backend.llvm import optimize
 from lazyblock.backend.llvm.reports import FAIL
 from lazyblock.backend.runtime import reports
 from lazyblock.backend.runtime.checked import CheckedKernel, Extent, is_image
+from lazyblock.backend.runtime.cpu_launch import bind_launch
 from lazyblock.backend.runtime.device import Buffer, Device, Grid, Launch, LoadedKernel, Resources
 from lazyblock.backend.runtime.pool import Pool, Shelf
 from lazyblock.dtypes import DType
@@ -33,6 +34,7 @@ from lazyblock.target import Target
 
 _ALIGNMENT = 64
 _SMALL_WORK = 1 << 16  # elements; below, waking threads costs more than it gains
+_TINY_WORK = 1 << 12  # elements; below, getting the GIL back may take longer than the launch
 _RANGES_PER_THREAD = 4
 _Block = tuple[int, npt.NDArray[Any]]  # an address, and the memory it is in
 _Entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
@@ -202,6 +204,7 @@ class CpuKernel(LoadedKernel):
         self.name = name
         self.may_fail = may_fail
         self.resources = Resources()
+        self.address = address
         self.entry = _Entry(address)
         self._library = library
 
@@ -324,7 +327,9 @@ class CpuDevice(Device):
             run(slots)
             reports.raise_failures(kernel.name)
 
-        run = launch_here if work < _SMALL_WORK or total == 1 else launch
+        run: Launch = launch_here if work < _SMALL_WORK or total == 1 else launch
+        if work < _TINY_WORK:
+            run = bind_launch(kernel.address, total)
         return launch_checked if kernel.may_fail else run
 
     def synchronize(self) -> None:

@@ -12,15 +12,13 @@ import ctypes
 import struct
 from collections.abc import Callable
 from functools import cache
-from typing import Any
 
-from lazyblock.backend.llvm import optimize
+from lazyblock.backend.runtime.builtin import ARGUMENTS, Builtin, address_of
 from lazyblock.backend.runtime.device import Grid
 
 Launcher = Callable[[bytes, bytes], int]  # configuration, slots -> CUresult
 
 _CONFIGURATION = struct.Struct("<QQ5I")  # as %configuration below
-_METH_FASTCALL = 0x80
 _MODULE = """
 %configuration = type {{ i64, i64, i32, i32, i32, i32, i32 }}
 
@@ -63,20 +61,6 @@ call:
 """
 
 
-class _MethodDef(ctypes.Structure):
-    """CPython's PyMethodDef."""
-
-    _fields_ = (
-        ("name", ctypes.c_char_p),
-        ("function", ctypes.c_void_p),
-        ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
-    )
-
-
-_kept: list[Any] = []  # what builtins point at
-
-
 @cache
 def make_launcher(driver_function: int) -> Launcher:
     """A builtin around cuLaunchKernel, or one that takes the same, which lies at this address.
@@ -84,25 +68,19 @@ def make_launcher(driver_function: int) -> Launcher:
     cuLaunchCooperativeKernel does; it has no last parameter, which is not missed.
     """
     text = _MODULE.format(
-        as_string=_address(ctypes.pythonapi.PyBytes_AsString),
-        size=_address(ctypes.pythonapi.PyBytes_Size),
-        from_long=_address(ctypes.pythonapi.PyLong_FromLong),
+        as_string=address_of(ctypes.pythonapi.PyBytes_AsString),
+        size=address_of(ctypes.pythonapi.PyBytes_Size),
+        from_long=address_of(ctypes.pythonapi.PyLong_FromLong),
         launch=driver_function,
     )
-    image, _ = optimize.to_object(text, optimize.host_target())
-    addresses, library = optimize.link(image, ["launch"])
-    definition = _MethodDef(b"launch", addresses["launch"], _METH_FASTCALL, None)
-    _kept.append((definition, library))
-    make = ctypes.PYFUNCTYPE(ctypes.py_object, *[ctypes.c_void_p] * 3)
-    builtin = make(("PyCFunction_NewEx", ctypes.pythonapi))
-    launcher: Launcher = builtin(ctypes.addressof(definition), None, None)
+    launcher: Launcher = Builtin(text, "launch", ARGUMENTS).bind(None)
     return launcher
 
 
 def find_driver_functions() -> tuple[int, int]:
     """Where cuLaunchKernel and cuLaunchCooperativeKernel lie."""
     library = ctypes.CDLL("libcuda.so.1")
-    return _address(library.cuLaunchKernel), _address(library.cuLaunchCooperativeKernel)
+    return address_of(library.cuLaunchKernel), address_of(library.cuLaunchCooperativeKernel)
 
 
 def pack_configuration(
@@ -110,9 +88,3 @@ def pack_configuration(
 ) -> bytes:
     """What a launcher takes first: the CUfunction, the CUstream, and the launch's shape."""
     return _CONFIGURATION.pack(function, stream, *grid, num_threads, shared_bytes)
-
-
-def _address(function: Any) -> int:
-    address = ctypes.cast(function, ctypes.c_void_p).value
-    assert address
-    return address
