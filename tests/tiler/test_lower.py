@@ -103,6 +103,23 @@ def test_deviations_of_columns_are_not_computed_for_every_element():
     assert "sqrt" not in print_program(last.program)
 
 
+@pytest.mark.parametrize(
+    ("parts", "read"),
+    [
+        ([(0, 4), (4, 4)], 8),  # halves
+        ([(0, 6), (1, 6), (2, 6)], 8),  # neighbours
+        ([(0, 3), (0, 3)], 3),
+    ],
+)
+def test_bytes_are_those_of_elements_read_once(parts, read):
+    x = array((8, 5))
+    slices = [build.view(x, index_map.slices((start, 0), (1, 1)), (n, 5)) for start, n in parts]
+    total_of = slices[0]
+    for part in slices[1:]:
+        total_of = apply(Op.ADD, total_of, part)
+    assert lower(total_of).nbytes == 4 * 5 * (read + parts[0][1])
+
+
 def pairs(rows, columns, dtype=dtypes.float32):
     """x[:, None] - y[None, :]."""
     shape = (rows, columns)

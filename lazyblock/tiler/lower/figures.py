@@ -15,9 +15,13 @@ from lazyblock.tiler.types import from_numpy
 
 def count_bytes(group: FusionGroup, accesses: Iterable[Access]) -> int:
     """Bytes moved: every array element the space touches once, outputs included."""
-    arrays = {a.base: a for a in accesses if a.base.op is not Op.IOTA}
-    touched = sum(_touched(a, group) * a.base.dtype.itemsize for a in arrays.values())
-    return touched + sum(node.nbytes for node in group.stored)
+    touched: dict[Node, int] = {}
+    for access in dict.fromkeys(accesses):
+        if access.base.op is not Op.IOTA:
+            before = touched.get(access.base, 0)
+            touched[access.base] = min(before + _touched(access, group), access.base.size)
+    read = sum(count * base.dtype.itemsize for base, count in touched.items())
+    return read + sum(node.nbytes for node in group.stored)
 
 
 def _touched(access: Access, group: FusionGroup) -> int:
