@@ -29,7 +29,7 @@ from lazyblock.tracer.methods import Methods
 from lazyblock.tracer.operands import Operand, as_node, check_cast, convert, is_operand_type
 from lazyblock.tracer.operators import Operators, binary, reflected, unary
 from lazyblock.tracer.protocols import NumPyProtocols, namespace
-from lazyblock.tracer.selections import check_assigned, fit_assigned, pick, put, put_where
+from lazyblock.tracer.selections import fit_assigned, fit_selected, pick, put, put_where
 from lazyblock.tracer.shaping import Shaping
 from lazyblock.tracer.stages import pipeline
 
@@ -185,7 +185,7 @@ class Array(Operators, Shaping, Methods, ComplexParts, Conversions, Exports, Num
             if updated is not None:
                 return self._write(updated)
         selection = select(self.shape, key)
-        check_assigned(node.shape, selection, key)
+        node = fit_selected(node, selection, key)
         shown = self.see(selection.map, selection.shape)
         self._cell.device = common_device(self, *selection.positions.values()) or self.device
         if shown.size:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lazyblock import dtypes
-from lazyblock.errors import IndexingError, ValueRangeError
+from lazyblock.errors import DTypeError, IndexingError, ValueRangeError
 from lazyblock.graph.index_map import IndexMap
 from lazyblock.shapes import Shape
 from lazyblock.tracer.handle import Handle
@@ -74,7 +74,7 @@ def _is_index(item: Any) -> bool:
 def basic_index(shape: Shape, key: Any) -> tuple[IndexMap, Shape]:
     """The map and shape of `x[key]` for an array of `shape` and a basic key.
 
-    Raises: IndexingError, ValueRangeError (slice step 0).
+    Raises: IndexingError, DTypeError (slices of no integers), ValueRangeError (slice step 0).
     """
     entries = [_entry(item) for item in (key if isinstance(key, tuple) else (key,))]
     return _affine(shape, _expand(entries, len(shape)))
@@ -83,7 +83,7 @@ def basic_index(shape: Shape, key: Any) -> tuple[IndexMap, Shape]:
 def select(shape: Shape, key: Any) -> Selection:
     """What `x[key]` picks of an array of `shape`; evaluates lazy bools.
 
-    Raises: IndexingError, ValueRangeError (slice step 0).
+    Raises: IndexingError, DTypeError (slices of no integers), ValueRangeError (slice step 0).
     """
     basic: list[Any] = []
     positions: dict[int, Position] = {}
@@ -263,7 +263,7 @@ def _slice(entry: slice, extent: int) -> tuple[int, int, int]:
     except ValueError as error:
         raise ValueRangeError(str(error)) from None
     except TypeError as error:
-        raise IndexingError(str(error)) from None
+        raise DTypeError(str(error)) from None
     count = len(range(start, stop, step))
     return (start if count else 0), step, count
 

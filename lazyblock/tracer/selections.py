@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lazyblock import dtypes
-from lazyblock.errors import ShapeError
+from lazyblock.errors import DTypeError, ShapeError
 from lazyblock.graph import build, index_map
 from lazyblock.graph.host_call import make_host_call
 from lazyblock.graph.node import Node
@@ -179,9 +179,7 @@ def fit_assigned(node: Node, shape: Shape) -> Node:
 
     Raises: ShapeError if it does not broadcast to them.
     """
-    extra = node.ndim - len(shape)
-    if extra > 0 and set(node.shape[:extra]) == {1}:
-        node = build.squeeze(node, range(extra))
+    node = _without_extra_axes(node, len(shape))
     if not _broadcasts(node.shape, shape):
         raise ShapeError(
             f"could not broadcast input array from shape {node.shape} into shape {shape}"
@@ -189,13 +187,29 @@ def fit_assigned(node: Node, shape: Shape) -> Node:
     return node
 
 
-def check_assigned(shape: Shape, selection: Selection, key: Any) -> None:
-    """Raises: ShapeError if a value of `shape` does not broadcast to what is picked."""
-    target = selection.result_shape
-    if _broadcasts(shape, target):
-        return
+def _without_extra_axes(node: Node, ndim: int) -> Node:
+    """A value without leading axes of extent 1 beyond the last `ndim` axes."""
+    extra = node.ndim - ndim
+    has_extra = extra > 0 and set(node.shape[:extra]) == {1}
+    return build.squeeze(node, range(extra)) if has_extra else node
+
+
+def fit_selected(node: Node, selection: Selection, key: Any) -> Node:
+    """As `fit_assigned`, for the elements that a key picks.
+
+    Raises: ShapeError, DTypeError where a mask over all axes is given more than a line.
+    """
+    shape, target = node.shape, selection.result_shape
     is_mask = getattr(key, "dtype", None) == dtypes.bool_ and key.ndim == len(selection.shape)
-    if is_mask and len(shape) == 1:
+    if is_mask and len(shape) > 1:
+        raise DTypeError(
+            "NumPy boolean array indexing assignment requires a 0 or 1-dimensional input, input "
+            f"has {len(shape)} dimensions"
+        )
+    node = _without_extra_axes(node, len(target))
+    if _broadcasts(node.shape, target):
+        return node
+    if is_mask:
         raise ShapeError(
             f"NumPy boolean array indexing assignment cannot assign {shape[0]} input values to "
             f"the {target[0]} output values where the mask is true"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import operator
 from typing import TYPE_CHECKING, Any
 
-from lazyblock.errors import ShapeError, ValueRangeError
+import numpy as np
+
+from lazyblock.errors import DTypeError, ShapeError, ValueRangeError
 from lazyblock.graph import build, index_map
 from lazyblock.shapes import Shape, normalize_axes, normalize_axis, size_of
 from lazyblock.tracer.attributes import Attributes
@@ -102,7 +104,7 @@ class Shaping(Attributes):
 
 def _complete_shape(asked: Any, shape: Shape) -> Shape:
     """A reshape's target with -1 filled in. Raises: ShapeError in NumPy's words."""
-    new = list(asked) if isinstance(asked, Sequence) else [asked]
+    new = list(map(_extent, asked if np.iterable(asked) else [asked]))
     size = size_of(shape)
     shown = str(tuple(new)).replace(" ", "")
     if new.count(-1) > 1:
@@ -112,4 +114,11 @@ def _complete_shape(asked: Any, shape: Shape) -> Shape:
         new[new.index(-1)] = size // rest if rest else -1
     if any(extent < 0 for extent in new) or math.prod(new) != size:
         raise ShapeError(f"cannot reshape array of size {size} into shape {shown}")
-    return tuple(int(extent) for extent in new)
+    return tuple(new)
+
+
+def _extent(value: Any) -> int:
+    """Raises: DTypeError for what is no integer."""
+    if isinstance(value, (bool, np.bool)):
+        raise DTypeError(f"'{type(value).__name__}' object cannot be interpreted as an integer")
+    return operator.index(value)

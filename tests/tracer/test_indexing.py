@@ -166,6 +166,24 @@ def test_values_that_do_not_fit_are_refused(function):
     assert_same_error(function, np.zeros(4), kind=ValueError)
 
 
+def test_a_mask_takes_a_line_of_values():
+    mask = np.array([True, True, False, False])
+    assert_same_error(lambda x: x.__setitem__(mask, np.zeros((1, 2))), np.zeros(4), kind=TypeError)
+
+
 @pytest.mark.parametrize("key", [1.0, np.array([0.5]), "a", [0.5], (0, 0), (..., ...)])
 def test_keys_that_are_no_indices_are_refused(key):
     assert_same_error(lambda x: x[key], np.zeros(4), kind=IndexError)
+
+
+@pytest.mark.parametrize("bound", [0.0, "a", np.zeros(2, int)])
+def test_bounds_of_slices_are_integers(bound):
+    assert_same_error(lambda x: x[bound:], np.zeros(4), kind=TypeError)
+
+
+@pytest.mark.parametrize("key", [[0, 2], ([0, 1], [1, 0]), (slice(None), [0, 1])])
+def test_leading_axes_of_one_are_dropped_from_values(key):
+    host, x = np.zeros((3, 3)), lazy(np.zeros((3, 3)))
+    value = np.arange(1.0, host[key].size + 1).reshape(1, 1, *host[key].shape)
+    host[key] = x[key] = value
+    np.testing.assert_array_equal(x.numpy(), host)

@@ -40,6 +40,8 @@ ONE_ELEMENT = [
 CALLS = [
     call("reshape", CUBE, (4, -1)),
     call("reshape", CUBE, (5, -1)),
+    call("reshape", CUBE, (2.0, -1)),
+    call("reshape", CUBE[:1], (True, -1)),
     call("ravel", CUBE.transpose(1, 0, 2)),
     *(call(name, CUBE) for name in ("transpose", "matrix_transpose", "flip", "squeeze", "copy")),
     call("transpose", CUBE, (1, 2, 0)),
