@@ -5,10 +5,10 @@ Places are settings that decide the result's shape: lazy ones evaluate. Elements
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from lazyblock import dtypes
 from lazyblock.errors import DTypeError, ShapeError
@@ -35,6 +35,9 @@ __all__ = [
 ]
 
 
+NDArray = npt.NDArray[Any]
+
+
 def append(arr: Any, values: Any, axis: int | None = None) -> Array:
     """Values put behind an array along an axis (None: all elements in C order)."""
     x, y = as_arrays(arr, values)
@@ -50,20 +53,28 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
         x, axis = x.ravel(), 0
     place = normalize_axis(axis, x.ndim, "insert")
     added = given.astype(x.dtype)
-    where = _as_index(to_host(obj, "np.insert"))
     extent = x.shape[place]
-    if np.ndim(where) == 0 and not isinstance(where, slice):
+    places = _places(to_host(obj, "np.insert"), extent)
+    count = places.size
+    if count == 1:  # all values go there, those for one number with the axis in front
         added = added.reshape((1,) * (x.ndim - added.ndim) + added.shape)
-        added = moveaxis(added, 0, place)
-        count = added.shape[place]
-        order = np.insert(np.arange(extent), operator.index(where), extent + np.arange(count))
-    else:
-        count = np.arange(extent)[where].size if isinstance(where, slice) else np.size(where)
-        if count == 1 and added.ndim and added.shape[-1 if added.ndim == 1 else place] > 1:
-            return insert(x, int(np.ravel(where)[0]), values, place)
-        order = np.insert(np.arange(extent), where, extent + np.arange(count))
+        added = added if places.ndim else moveaxis(added, 0, place)
+        count, places = added.shape[place], places.reshape(())
+    order = np.insert(np.arange(extent), places, extent + np.arange(count))
     shape = (*x.shape[:place], count, *x.shape[place + 1 :])
     return take(concat([x, broadcast_to(added, shape)], axis=place), order, axis=place)
+
+
+def _places(obj: Any, extent: int) -> NDArray:
+    """Numbers of slices, which bools tell by their places. Raises: ShapeError, IndexError."""
+    if isinstance(obj, slice):
+        return np.arange(*obj.indices(extent))
+    places = np.asarray(obj)
+    if places.ndim > 1:
+        raise ShapeError("index array argument obj to insert must be one dimensional or scalar")
+    if places.dtype == np.bool:
+        return np.flatnonzero(places)
+    return places.astype(np.int64) if not (places.size or isinstance(obj, np.ndarray)) else places
 
 
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Array:

@@ -63,7 +63,6 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     kinds = [x.dtype if isinstance(x, Array) else type(x) for x in operands]
     dtype = dtypes.result_type(*kinds)
     *choices, result = [to_array(x).astype(dtype) for x in operands]
-    result = result.reshape(()) if result.ndim == 1 and result.size == 1 else result
     for condition, choice in zip(conditions[::-1], choices[::-1], strict=True):
         result = where(condition, choice, result)
     return result
