@@ -13,11 +13,10 @@ from lazyblock.dtypes import DType
 from lazyblock.errors import DTypeError, ShapeError, ValueRangeError
 from lazyblock.graph import build, index_map
 from lazyblock.graph.node import Node
-from lazyblock.graph.ops import Op
 from lazyblock.shapes import Shape, as_shape
 from lazyblock.tracer.array import Array, Cell, UnwrittenCell, from_host
 from lazyblock.tracer.functions import FUNCTIONS
-from lazyblock.tracer.operands import Operand, as_node
+from lazyblock.tracer.operands import Operand
 from lazyblock.tracer.stages import pipeline
 
 __all__ = [
@@ -30,7 +29,6 @@ __all__ = [
     "eye",
     "full",
     "full_like",
-    "linspace",
     "meshgrid",
     "ones",
     "ones_like",
@@ -59,10 +57,9 @@ def asarray(
     if isinstance(obj, Array):
         return _from_array(obj, wanted, device, copy)
     values = np.asarray(obj)
-    given = dtypes.as_dtype(values.dtype)
     if copy is False:
         return _alias(values, obj, wanted, device)
-    if wanted is not None and wanted != given:
+    if wanted is not None and wanted != values.dtype:
         values = np.asarray(obj, wanted)
     node = from_host(values, device)
     return Array(Cell(node, pipeline.device_of(node)))
@@ -93,6 +90,7 @@ def _is_device(asked: str, name: str) -> bool:
 
 
 def _alias(values: Any, obj: Any, dtype: DType | None, device: str | None) -> Array:
+    dtypes.as_dtype(values.dtype)
     place = pipeline.default_device() if device is None else device
     is_same = values is obj and dtype in (None, values.dtype)
     if not is_same or place != "cpu" or values.dtype.byteorder == ">":
@@ -100,7 +98,7 @@ def _alias(values: Any, obj: Any, dtype: DType | None, device: str | None) -> Ar
     return Array(Cell(pipeline.alias_numpy(values), place))
 
 
-def _created(node: Node, device: str | None) -> Array:
+def created(node: Node, device: str | None) -> Array:
     """A recorded value on a device. Only on the default one can it stay unevaluated."""
     if device is None or _is_device(device, pipeline.default_device()):
         return Array(Cell(node, None))
@@ -120,7 +118,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: str | None =
         return full(new_shape, asarray(values, device=device), dtype=dtype)
     target = dtypes.as_dtype(values.dtype if dtype is None else dtype)
     number = fill_value if isinstance(fill_value, (bool, int, float, complex)) else values
-    return _created(build.broadcast_to(build.constant(number, target), new_shape), device)
+    return created(build.broadcast_to(build.constant(number, target), new_shape), device)
 
 
 def _shape(shape: Any, operation: str) -> Shape:
@@ -198,7 +196,7 @@ def arange(
     default = dtypes.float64 if any(issubclass(k, (float, np.floating)) for k in kinds) else None
     target = dtypes.as_dtype(dtype or default or dtypes.int64)
     size = max(math.ceil((end - first) / step), 0)
-    return _created(_steps(first, step, size, target), device)
+    return created(_steps(first, step, size, target), device)
 
 
 def _steps(first: float, step: float, size: int, dtype: DType) -> Node:
@@ -218,39 +216,6 @@ def _apply(name: str, *operands: Operand) -> Node:
     return FUNCTIONS[name](*operands)
 
 
-def linspace(
-    start: complex,
-    stop: complex,
-    /,
-    num: int = 50,
-    *,
-    dtype: Any = None,
-    device: str | None = None,
-    endpoint: bool = True,
-) -> Array:
-    """`num` numbers from `start` to `stop` (which belongs to them if `endpoint`)."""
-    if num < 0:
-        raise ValueRangeError(f"Number of samples, {num}, must be non-negative.")
-    is_complex = any(isinstance(end, complex) for end in (start, stop))
-    computed = dtypes.complex128 if is_complex else dtypes.float64
-    number: Any = complex if is_complex else float
-    target = computed if dtype is None else dtypes.as_dtype(dtype)
-    intervals = num - 1 if endpoint else num
-    count = build.cast(build.iota(num, dtypes.int64), computed)
-    step = (stop - start) / intervals if intervals > 0 else math.nan
-    scale = step if intervals > 0 and step != 0 else stop - start
-    if step == 0:
-        count = _apply("divide", count, as_node(intervals, computed))
-    values = _apply("multiply", count, as_node(number(scale), computed))
-    values = _apply("add", values, as_node(number(start), computed))
-    if endpoint and num > 1:
-        is_last = _apply("equal", build.iota(num, dtypes.int64), num - 1)
-        values = build.where(is_last, as_node(number(stop), computed), values)
-    if dtypes.is_integer(target):
-        values = build.elementwise(Op.FLOOR, values)
-    return _created(build.cast(values, target), device)
-
-
 def eye(
     n_rows: int,
     n_cols: int | None = None,
@@ -268,7 +233,7 @@ def eye(
     column = build.expand_dims(build.iota(shape[1], dtypes.int64), (0,))
     nearest = max(-shape[0], min(operator.index(k), shape[1]))  # beyond, there is no diagonal
     on_diagonal = _apply("equal", _apply("add", row, nearest), column)
-    return _created(build.cast(on_diagonal, target), device)
+    return created(build.cast(on_diagonal, target), device)
 
 
 def meshgrid(

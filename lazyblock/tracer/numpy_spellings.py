@@ -13,9 +13,8 @@ import numpy as np
 from lazyblock.errors import DTypeError
 from lazyblock.tracer.array import Array
 from lazyblock.tracer.creation import to_array
-from lazyblock.tracer.host_functions import evaluate_in_numpy, find_arrays
+from lazyblock.tracer.host_functions import evaluate_in_numpy
 from lazyblock.tracer.protocols import namespace
-from lazyblock.tracer.ranges import linspace_between
 
 _METHODS = """
     all any argmax argmin cumprod cumsum max mean min prod round std sum var
@@ -86,22 +85,6 @@ def _where(condition: Any, *choices: Any) -> Any:
     return getattr(namespace(), name)(condition, *choices)
 
 
-def _linspace(
-    start: Any,
-    stop: Any,
-    num: int = 50,
-    endpoint: bool = True,
-    retstep: bool = False,
-    dtype: Any = None,
-    axis: int = 0,
-    *,
-    device: Any = None,
-) -> Any:
-    if find_arrays([start, stop]):
-        return linspace_between(start, stop, num, endpoint, retstep, dtype, axis)
-    return evaluate_in_numpy(np.linspace, start, stop, num, endpoint, retstep, dtype, axis)
-
-
 SPELLINGS: dict[str, Callable[..., Any]] = {
     **{name: _as_method(name) for name in _METHODS.split()},
     "amax": _as_method("max"),
@@ -110,7 +93,6 @@ SPELLINGS: dict[str, Callable[..., Any]] = {
     "argsort": _of_a_line(_sorting("argsort")),
     "around": _as_method("round"),
     "clip": _clip,
-    "linspace": _linspace,
     "repeat": _of_a_line(_from_namespace("repeat")),
     "row_stack": _from_namespace("vstack"),
     "sort": _sorting("sort"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -9,21 +10,27 @@ from typing import Any
 import numpy as np
 
 from lazyblock import dtypes
+from lazyblock.dtypes import DType
 from lazyblock.errors import ShapeError, ValueRangeError
 from lazyblock.graph import build
+from lazyblock.graph.node import Node
+from lazyblock.graph.ops import Op
 from lazyblock.tracer.arguments import as_arrays
 from lazyblock.tracer.array import Array, Cell
-from lazyblock.tracer.creation import arange, asarray, to_array
+from lazyblock.tracer.creation import arange, asarray, created, to_array
 from lazyblock.tracer.elementwise import floor, sin, where
+from lazyblock.tracer.functions import FUNCTIONS
 from lazyblock.tracer.host_functions import to_host
 from lazyblock.tracer.joining import concat
 from lazyblock.tracer.manipulation import expand_dims, moveaxis
+from lazyblock.tracer.operands import Operand, as_node
 
 __all__ = [
     "apply_over_axes",
     "fromfunction",
     "indices",
     "ix_",
+    "linspace",
     "sinc",
 ]
 
@@ -92,25 +99,80 @@ def sinc(x: Any) -> Array:
     return where(scaled == 0, to_array(1).astype(scaled.dtype), sin(scaled) / scaled)
 
 
-def linspace_between(
-    start: Any, stop: Any, num: int, endpoint: bool, retstep: bool, dtype: Any, axis: int
+def linspace(
+    start: Any,
+    stop: Any,
+    /,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+    *,
+    device: str | None = None,
 ) -> Any:
-    """`num` arrays in equal steps from `start` to `stop`, along a new axis."""
+    """`num` numbers from `start` to `stop` (which belongs to them if `endpoint`).
+
+    Between arrays they lie along a new axis. retstep: with the distance of two of them.
+    """
     if operator.index(num) < 0:
         raise ValueRangeError(f"Number of samples, {num}, must be non-negative.")
+    target = None if dtype is None else dtypes.as_dtype(dtype)
+    values: Any
+    step: Any
+    if all(type(end) in dtypes.WEAK_TYPES for end in (start, stop)):
+        values, step = _between_numbers(start, stop, num, endpoint, target)
+        values = created(values, device)
+    else:
+        values, step = _between_arrays(start, stop, num, endpoint, target)
+        values = moveaxis(values, 0, axis)
+    return (values, step) if retstep else values
+
+
+def _between_numbers(
+    start: complex, stop: complex, num: int, endpoint: bool, dtype: DType | None
+) -> tuple[Node, complex]:
+    is_complex = any(isinstance(end, complex) for end in (start, stop))
+    computed = dtypes.complex128 if is_complex else dtypes.float64
+    number: Any = complex if is_complex else float
+    target = computed if dtype is None else dtype
+    intervals = num - 1 if endpoint else num
+    count = build.cast(build.iota(num, dtypes.int64), computed)
+    step = (stop - start) / intervals if intervals > 0 else math.nan
+    scale = step if intervals > 0 and step != 0 else stop - start
+    if step == 0:
+        count = _apply("divide", count, as_node(intervals, computed))
+    values = _apply("multiply", count, as_node(number(scale), computed))
+    values = _apply("add", values, as_node(number(start), computed))
+    if endpoint and num > 1:
+        is_last = _apply("equal", build.iota(num, dtypes.int64), num - 1)
+        values = build.where(is_last, as_node(number(stop), computed), values)
+    if dtypes.is_integer(target):
+        values = build.elementwise(Op.FLOOR, values)
+    return build.cast(values, target), step
+
+
+def _apply(name: str, *operands: Operand) -> Node:
+    return FUNCTIONS[name](*operands)
+
+
+def _between_arrays(
+    start: Any, stop: Any, num: int, endpoint: bool, dtype: DType | None
+) -> tuple[Array, Array]:
     first, last = as_arrays(start, stop)
     wide = dtypes.result_type(first.dtype, last.dtype, float)
-    result = wide if dtype is None else dtypes.as_dtype(dtype)
+    result = wide if dtype is None else dtype
     first, last = (x.astype(wide) for x in (first, last))
     count = num - 1 if endpoint else num
     distance: Array = last - first
     step = distance / count if count > 0 else distance * float("nan")
     number = arange(num, dtype=wide, device=first.device).reshape((num,) + (1,) * distance.ndim)
-    steps = number * step if count > 0 else number * distance
+    steps = number * distance
+    if count > 0:
+        steps = where(step == 0, number / count * distance, number * step)
     values = steps + first
     if endpoint and num > 1:
         values = where(number == num - 1, last, values)
     if dtypes.is_integer(result):
         values = floor(values)
-    values = moveaxis(values, 0, axis).astype(result)
-    return (values, step) if retstep else values
+    return values.astype(result), step

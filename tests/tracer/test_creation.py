@@ -37,6 +37,9 @@ CALLS = {
         ((3, 7.5, 1), {"endpoint": False}),
         ((0, 4 - 2j, 5), {}),
         ((1j, 1j, 3), {"dtype": "complex64"}),
+        ((0, 5e-324, 3), {}),
+        ((np.float32(1), [3, 2.5], 4), {"axis": 1}),
+        ((0, 1, 5, False), {}),
     ],
     "eye": [((3,), {}), ((2, 4), {"k": 1}), ((4, 2), {"k": -1, "dtype": "bool"}), ((0,), {})],
 }
@@ -179,3 +182,19 @@ def test_dtypes_may_be_given_by_place_as_in_numpy():
 def test_diagonals_of_any_number(k):
     expected = np.eye(3, 5, max(-9, min(k, 9)))
     np.testing.assert_array_equal(lb.eye(3, 5, k=k).numpy(), expected)
+
+
+@pytest.mark.parametrize("ends", [(1, 3), (1, 1), ([0, 1.0], 2.0), (np.float64(1), np.int64(4))])
+def test_linspace_tells_its_step(ends):
+    for settings in ({}, {"endpoint": False, "num": 4}, {"num": 1}):
+        values, step = lb.linspace(*ends, retstep=True, **settings)
+        expected, distance = np.linspace(*ends, retstep=True, **settings)
+        np.testing.assert_array_equal(values.numpy(), expected)
+        np.testing.assert_array_equal(np.asarray(step), distance)
+
+
+def test_data_that_only_a_dtype_makes_numbers():
+    for data, dtype in ((["1", "2.5"], float), ([1, None], "float32"), ([2**64], "float64")):
+        assert_equal_values(lb.asarray(data, dtype).numpy(), np.asarray(data, dtype))
+    with pytest.raises(TypeError, match="dtype '<U1' is not supported"):
+        lb.asarray(["1"])
