@@ -104,9 +104,9 @@ def sliding_window_view(
         raise ShapeError(f"{note}; got {len(window)} window_shape elements and {len(axes)} axes.")
     shape = list(array.shape)
     for a, extent in zip(axes, window, strict=True):
-        shape[a] -= extent - 1
-        if shape[a] < 0:
+        if shape[a] < extent:
             raise ShapeError("window shape cannot be larger than input array shape")
+        shape[a] -= extent - 1
     rank = array.ndim + len(axes)
     rows = tuple(
         tuple(int(e == d or (e >= array.ndim and axes[e - array.ndim] == d)) for e in range(rank))

@@ -16,6 +16,7 @@ from lazyblock.graph.node import Node
 from lazyblock.shapes import Shape, as_shape
 from lazyblock.tracer.array import Array, Cell, UnwrittenCell, from_host
 from lazyblock.tracer.functions import FUNCTIONS
+from lazyblock.tracer.layout import check_order
 from lazyblock.tracer.operands import Operand
 from lazyblock.tracer.stages import pipeline
 
@@ -45,14 +46,22 @@ def default_device() -> str:
 
 
 def asarray(
-    obj: Any, /, dtype: Any = None, *, device: str | None = None, copy: bool | None = None
+    obj: Any,
+    /,
+    dtype: Any = None,
+    order: str | None = None,
+    *,
+    device: str | None = None,
+    copy: bool | None = None,
 ) -> Array:
     """Give an array of the elements of NumPy arrays, numbers, nested lists or lazy arrays.
 
     Host data is copied (later writes to it are not seen) unless `copy=False`, which aliases a NumPy
     array on the CPU. device: None = the default device, or where a lazy array already is.
+    order: NumPy's, here and in all that make arrays; elements have one memory order.
     Raises: DTypeError for unsupported dtypes, ValueRangeError when a copy is unavoidable.
     """
+    check_order(order)
     wanted = None if dtype is None else dtypes.as_dtype(dtype)
     if isinstance(obj, Array):
         return _from_array(obj, wanted, device, copy)
@@ -66,10 +75,18 @@ def asarray(
 
 
 def array(
-    obj: Any, /, dtype: Any = None, *, device: str | None = None, copy: bool | None = True
+    obj: Any,
+    /,
+    dtype: Any = None,
+    *,
+    copy: bool | None = True,
+    order: str | None = None,
+    ndmin: int = 0,
+    device: str | None = None,
 ) -> Array:
-    """As `asarray`, but copies lazy arrays too."""
-    return asarray(obj, dtype, device=device, copy=copy)
+    """As `asarray`, but copies lazy arrays too. ndmin: fewer axes get new ones in front."""
+    made = asarray(obj, dtype, order, device=device, copy=copy)
+    return made if made.ndim >= ndmin else made.reshape((1,) * (ndmin - made.ndim) + made.shape)
 
 
 def _from_array(x: Array, dtype: DType | None, device: str | None, copy: bool | None) -> Array:
@@ -107,8 +124,16 @@ def created(node: Node, device: str | None) -> Array:
     return Array(Cell(moved, pipeline.device_of(moved)))
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: str | None = None) -> Array:
+def full(
+    shape: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: str | None = None,
+    *,
+    device: str | None = None,
+) -> Array:
     """Every element is `fill_value`, a number or an array that broadcasts to `shape`."""
+    check_order(order)
     new_shape = _shape(shape, "full")
     if isinstance(fill_value, Array):
         value = fill_value if dtype is None else fill_value.astype(dtype)
@@ -125,22 +150,28 @@ def _shape(shape: Any, operation: str) -> Shape:
     return as_shape(tuple(shape) if np.iterable(shape) else shape, operation)
 
 
-def zeros(shape: Any, dtype: Any = None, *, device: str | None = None) -> Array:
+def zeros(
+    shape: Any, dtype: Any = None, order: str | None = None, *, device: str | None = None
+) -> Array:
     """Zeros; float64 by default."""
-    return full(shape, 0, dtype=dtypes.float64 if dtype is None else dtype, device=device)
+    return full(shape, 0, dtypes.float64 if dtype is None else dtype, order, device=device)
 
 
-def ones(shape: Any, dtype: Any = None, *, device: str | None = None) -> Array:
+def ones(
+    shape: Any, dtype: Any = None, order: str | None = None, *, device: str | None = None
+) -> Array:
     """Ones; float64 by default."""
-    return full(shape, 1, dtype=dtypes.float64 if dtype is None else dtype, device=device)
+    return full(shape, 1, dtypes.float64 if dtype is None else dtype, order, device=device)
 
 
-def empty(shape: Any, dtype: Any = None, *, device: str | None = None) -> Array:
+def empty(
+    shape: Any, dtype: Any = None, order: str | None = None, *, device: str | None = None
+) -> Array:
     """Zeros: there is no cheaper value, as nothing is stored yet.
 
     Under `config.sanitize` a kernel that reads them before it has written them is reported.
     """
-    return _unwritten(zeros(shape, dtype=dtype, device=device))
+    return _unwritten(zeros(shape, dtype, order, device=device))
 
 
 def _unwritten(x: Array) -> Array:
@@ -148,35 +179,60 @@ def _unwritten(x: Array) -> Array:
 
 
 def full_like(
-    x: Any, /, fill_value: Any, dtype: Any = None, *, device: str | None = None, shape: Any = None
+    x: Any,
+    /,
+    fill_value: Any,
+    dtype: Any = None,
+    order: str | None = None,
+    *,
+    device: str | None = None,
+    shape: Any = None,
 ) -> Array:
     """`full` in the shape and dtype of `x`."""
     like = x if isinstance(x, Array) else np.asarray(x)
     new_shape = like.shape if shape is None else shape
     if device is None and isinstance(x, Array):
         device = x._cell.device
-    return full(new_shape, fill_value, dtype=like.dtype if dtype is None else dtype, device=device)
+    return full(new_shape, fill_value, like.dtype if dtype is None else dtype, order, device=device)
 
 
 def zeros_like(
-    x: Any, /, dtype: Any = None, *, device: str | None = None, shape: Any = None
+    x: Any,
+    /,
+    dtype: Any = None,
+    order: str | None = None,
+    *,
+    device: str | None = None,
+    shape: Any = None,
 ) -> Array:
     """Zeros in the shape and dtype of `x`."""
-    return full_like(x, 0, dtype=dtype, device=device, shape=shape)
+    return full_like(x, 0, dtype, order, device=device, shape=shape)
 
 
 def ones_like(
-    x: Any, /, dtype: Any = None, *, device: str | None = None, shape: Any = None
+    x: Any,
+    /,
+    dtype: Any = None,
+    order: str | None = None,
+    *,
+    device: str | None = None,
+    shape: Any = None,
 ) -> Array:
     """Ones in the shape and dtype of `x`."""
-    return full_like(x, 1, dtype=dtype, device=device, shape=shape)
+    return full_like(x, 1, dtype, order, device=device, shape=shape)
 
 
 def empty_like(
-    x: Any, /, dtype: Any = None, *, device: str | None = None, shape: Any = None
+    x: Any,
+    /,
+    dtype: Any = None,
+    order: str | None = None,
+    *,
+    device: str | None = None,
+    shape: Any = None,
 ) -> Array:
     """`empty` in the shape and dtype of `x`."""
-    return _unwritten(full_like(x, 0, dtype=dtype, device=device, shape=shape))
+    return _unwritten(full_like(x, 0, dtype, order, device=device, shape=shape))
 
 
 def arange(
@@ -222,10 +278,12 @@ def eye(
     /,
     k: int = 0,
     dtype: Any = None,
+    order: str | None = None,
     *,
     device: str | None = None,
 ) -> Array:
     """Ones on diagonal number `k`, zeros elsewhere."""
+    check_order(order)
     columns = n_rows if n_cols is None else n_cols
     target = dtypes.float64 if dtype is None else dtypes.as_dtype(dtype)
     shape = as_shape((n_rows, columns), "eye")

@@ -13,7 +13,7 @@ from lazyblock.graph.node import Node
 from lazyblock.graph.ops import ReduceKind
 from lazyblock.lazy_imports import lazy_import
 from lazyblock.tracer import folds
-from lazyblock.tracer.folds import Axis
+from lazyblock.tracer.folds import NOT_GIVEN, Axis
 from lazyblock.tracer.handle import Handle
 
 if TYPE_CHECKING:
@@ -22,12 +22,10 @@ if TYPE_CHECKING:
 ufunc_methods = lazy_import("lazyblock.tracer.ufunc_methods")
 masked_folds = lazy_import("lazyblock.tracer.masked_folds")
 
-_NOT_GIVEN: Any = np._NoValue
-
 
 def _is_special(out: Any, initial: Any, where: Any) -> bool:
     """Whether a fold is more than one reduction."""
-    return out is not None or initial is not _NOT_GIVEN or where is not True
+    return out is not None or initial is not NOT_GIVEN or where is not True
 
 
 class Folds(Handle):
@@ -41,7 +39,7 @@ class Folds(Handle):
         dtype: Any = None,
         out: Any = None,
         keepdims: bool = False,
-        initial: Any = _NOT_GIVEN,
+        initial: Any = NOT_GIVEN,
         where: Any = True,
     ) -> Self:
         if _is_special(out, initial, where):
@@ -54,7 +52,7 @@ class Folds(Handle):
         dtype: Any = None,
         out: Any = None,
         keepdims: bool = False,
-        initial: Any = _NOT_GIVEN,
+        initial: Any = NOT_GIVEN,
         where: Any = True,
     ) -> Self:
         if _is_special(out, initial, where):
@@ -66,7 +64,7 @@ class Folds(Handle):
         axis: Axis = None,
         out: Any = None,
         keepdims: bool = False,
-        initial: Any = _NOT_GIVEN,
+        initial: Any = NOT_GIVEN,
         where: Any = True,
     ) -> Self:
         if _is_special(out, initial, where):
@@ -78,7 +76,7 @@ class Folds(Handle):
         axis: Axis = None,
         out: Any = None,
         keepdims: bool = False,
-        initial: Any = _NOT_GIVEN,
+        initial: Any = NOT_GIVEN,
         where: Any = True,
     ) -> Self:
         if _is_special(out, initial, where):
@@ -89,14 +87,14 @@ class Folds(Handle):
         self, axis: Axis = None, out: Any = None, keepdims: bool = False, *, where: Any = True
     ) -> Self:
         if out is not None or where is not True:
-            return self._fold(np.logical_or, axis, None, out, keepdims, _NOT_GIVEN, where)
+            return self._fold(np.logical_or, axis, None, out, keepdims, NOT_GIVEN, where)
         return self._with(folds.truth(ReduceKind.ANY, self.node, axis, keepdims))
 
     def all(
         self, axis: Axis = None, out: Any = None, keepdims: bool = False, *, where: Any = True
     ) -> Self:
         if out is not None or where is not True:
-            return self._fold(np.logical_and, axis, None, out, keepdims, _NOT_GIVEN, where)
+            return self._fold(np.logical_and, axis, None, out, keepdims, NOT_GIVEN, where)
         return self._with(folds.truth(ReduceKind.ALL, self.node, axis, keepdims))
 
     def _fold(self, ufunc: np.ufunc, *settings: Any) -> Self:
@@ -152,12 +150,12 @@ class Folds(Handle):
         keepdims: bool = False,
         *,
         where: Any = True,
-        mean: Any = _NOT_GIVEN,
-        correction: Any = _NOT_GIVEN,
+        mean: Any = NOT_GIVEN,
+        correction: Any = NOT_GIVEN,
     ) -> Self:
-        ddof = ddof if correction is _NOT_GIVEN else correction
-        if where is not True or mean is not _NOT_GIVEN:
-            given = (where, None if mean is _NOT_GIVEN else mean)
+        ddof = folds.lost_freedom(ddof, correction)
+        if where is not True or mean is not NOT_GIVEN:
+            given = (where, None if mean is NOT_GIVEN else mean)
             result = masked_folds.variance(self, axis, dtype, ddof, keepdims, *given)
             return self._store(result, out, "var")
         return self._give(folds.variance(self.node, axis, dtype, ddof, keepdims), out, "var")
@@ -171,12 +169,12 @@ class Folds(Handle):
         keepdims: bool = False,
         *,
         where: Any = True,
-        mean: Any = _NOT_GIVEN,
-        correction: Any = _NOT_GIVEN,
+        mean: Any = NOT_GIVEN,
+        correction: Any = NOT_GIVEN,
     ) -> Self:
-        ddof = ddof if correction is _NOT_GIVEN else correction
-        if where is not True or mean is not _NOT_GIVEN:
-            given = (where, None if mean is _NOT_GIVEN else mean)
+        ddof = folds.lost_freedom(ddof, correction)
+        if where is not True or mean is not NOT_GIVEN:
+            given = (where, None if mean is NOT_GIVEN else mean)
             result = masked_folds.deviation(self, axis, dtype, ddof, keepdims, *given)
             return self._store(result, out, "std")
         return self._give(folds.deviation(self.node, axis, dtype, ddof, keepdims), out, "std")

@@ -12,6 +12,8 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+import numpy as np
+
 from lazyblock import dtypes
 from lazyblock.dtypes import DType
 from lazyblock.errors import ValueRangeError
@@ -25,6 +27,18 @@ from lazyblock.tracer.functions import FUNCTIONS
 from lazyblock.tracer.operands import as_node
 
 Axis = int | tuple[int, ...] | None
+
+
+NOT_GIVEN: Any = np._NoValue  # tells a setting that is None from none
+
+
+def lost_freedom(ddof: float, correction: Any) -> float:
+    """What a variance loses, by either name, of its count. Raises: ValueRangeError for both."""
+    if correction is NOT_GIVEN:
+        return ddof
+    if ddof != 0:
+        raise ValueRangeError("ddof and correction can't be provided simultaneously.")
+    return correction  # type: ignore[no-any-return]
 
 
 def total(kind: ReduceKind, x: Node, axis: Axis, dtype: Any, keepdims: bool) -> Node:

@@ -8,10 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 import ml_dtypes
-import numpy as np
 
 from lazyblock import dtypes
-from lazyblock.errors import ValueRangeError
+from lazyblock.errors import DTypeError, ValueRangeError
 from lazyblock.graph.ops import ReduceKind, reduce_identity
 from lazyblock.tracer.arguments import deliver
 from lazyblock.tracer.array import Array
@@ -26,10 +25,8 @@ from lazyblock.tracer.elementwise import (
 from lazyblock.tracer.elementwise import (
     where as choose_by,
 )
-from lazyblock.tracer.folds import Axis
+from lazyblock.tracer.folds import NOT_GIVEN, Axis, lost_freedom
 from lazyblock.tracer.manipulation import broadcast_to
-
-_NOT_GIVEN: Any = np._NoValue
 
 __all__ = [
     "nan_to_num",
@@ -70,7 +67,7 @@ def nansum(
     dtype: Any = None,
     out: Any = None,
     keepdims: bool = False,
-    initial: Any = _NOT_GIVEN,
+    initial: Any = NOT_GIVEN,
     where: Any = True,
 ) -> Any:
     """Sum of what is no NaN."""
@@ -84,7 +81,7 @@ def nanprod(
     dtype: Any = None,
     out: Any = None,
     keepdims: bool = False,
-    initial: Any = _NOT_GIVEN,
+    initial: Any = NOT_GIVEN,
     where: Any = True,
 ) -> Any:
     """Product of what is no NaN."""
@@ -97,7 +94,7 @@ def nanmax(
     axis: Axis = None,
     out: Any = None,
     keepdims: bool = False,
-    initial: Any = _NOT_GIVEN,
+    initial: Any = NOT_GIVEN,
     where: Any = True,
 ) -> Any:
     """Largest number; NaN where there is none."""
@@ -109,7 +106,7 @@ def nanmin(
     axis: Axis = None,
     out: Any = None,
     keepdims: bool = False,
-    initial: Any = _NOT_GIVEN,
+    initial: Any = NOT_GIVEN,
     where: Any = True,
 ) -> Any:
     """Smallest number; NaN where there is none."""
@@ -122,7 +119,7 @@ def _extreme(
     filled = _without_nan(x, _last_in_rank(kind, x.dtype))
     fold = filled.max if kind is ReduceKind.MAX else filled.min
     best = fold(axis, None, keepdims, initial, where)
-    if _has_nan(x) and initial is _NOT_GIVEN:
+    if _has_nan(x) and initial is NOT_GIVEN:
         best = choose_by(isnan(x).all(axis, keepdims=keepdims), _nan(x), best)
     return deliver(best, out, f"nan{kind.value}")
 
@@ -170,6 +167,7 @@ def nanmean(
 ) -> Any:
     """Mean of what is no NaN."""
     x = to_array(a)
+    _check_inexact(x, dtype, out)
     return x.mean(axis, dtype, out, keepdims, where=_counted(x, where))
 
 
@@ -182,8 +180,8 @@ def nanvar(
     keepdims: bool = False,
     *,
     where: Any = True,
-    mean: Any = _NOT_GIVEN,
-    correction: Any = _NOT_GIVEN,
+    mean: Any = NOT_GIVEN,
+    correction: Any = NOT_GIVEN,
 ) -> Any:
     """Variance of what is no NaN; NaN where `ddof` leaves no degree of freedom."""
     return _variance(to_array(a), axis, dtype, out, ddof, keepdims, where, mean, correction, False)
@@ -198,11 +196,18 @@ def nanstd(
     keepdims: bool = False,
     *,
     where: Any = True,
-    mean: Any = _NOT_GIVEN,
-    correction: Any = _NOT_GIVEN,
+    mean: Any = NOT_GIVEN,
+    correction: Any = NOT_GIVEN,
 ) -> Any:
     """Standard deviation of what is no NaN; as `nanvar`."""
     return _variance(to_array(a), axis, dtype, out, ddof, keepdims, where, mean, correction, True)
+
+
+def _check_inexact(x: Array, dtype: Any, out: Any) -> None:
+    """Raises: DTypeError for results of numbers with NaN in a dtype that has none."""
+    for name, kind in (("dtype", dtype), ("out", None if out is None else out.dtype)):
+        if _has_nan(x) and kind is not None and not dtypes.is_inexact(dtypes.as_dtype(kind)):
+            raise DTypeError(f"If a is inexact, then {name} must be inexact")
 
 
 def _variance(
@@ -219,7 +224,8 @@ def _variance(
 ) -> Any:
     counted = _counted(x, where)
     fold = x.std if takes_root else x.var
-    freedom = ddof if correction is _NOT_GIVEN else correction
+    freedom = lost_freedom(ddof, correction)
+    _check_inexact(x, dtype, out)
     value = fold(axis, dtype, None, freedom, keepdims, where=counted, mean=mean)
     if _has_nan(x):
         count = broadcast_to(counted, x.shape).sum(axis, keepdims=keepdims)

@@ -62,6 +62,8 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
     array = _writable(arr, "put_along_axis")
     places = indices if isinstance(indices, Array) else np.asarray(indices)
     if axis is None:
+        if places.ndim != 1:
+            raise ValueRangeError("when axis=None, `indices` must have a single dimension.")
         updated = array.flatten()
         updated[places] = values
         array[...] = updated.reshape(array.shape)

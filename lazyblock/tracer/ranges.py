@@ -60,7 +60,7 @@ def ix_(*args: Any) -> tuple[Array, ...]:
             raise ShapeError("Cross index must be 1 dimensional")
         if dtypes.is_bool(x.dtype):
             x = asarray(np.flatnonzero(to_host(x, "np.ix_")), device=x.device)
-        elif x.size == 0:
+        elif x.size == 0 and not isinstance(line, (Array, np.ndarray)):
             x = x.astype(dtypes.int64)
         found.append(x.reshape(tuple(-1 if a == position else 1 for a in range(len(args)))))
     return tuple(found)

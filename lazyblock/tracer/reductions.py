@@ -6,7 +6,7 @@ from typing import Any
 
 from lazyblock.tracer.array import Array
 from lazyblock.tracer.creation import to_array
-from lazyblock.tracer.folds import Axis
+from lazyblock.tracer.folds import NOT_GIVEN, Axis, lost_freedom
 
 __all__ = [
     "all",
@@ -75,11 +75,11 @@ def var(
     dtype: Any = None,
     *,
     correction: float = 0,
-    ddof: float | None = None,
+    ddof: float = 0,
     keepdims: bool = False,
 ) -> Array:
     """Variance over count - correction (NumPy's word: ddof)."""
-    ddof = correction if ddof is None else ddof
+    ddof = lost_freedom(ddof, correction or NOT_GIVEN)
     return to_array(x).var(axis, dtype, ddof=ddof, keepdims=keepdims)
 
 
@@ -90,9 +90,9 @@ def std(
     dtype: Any = None,
     *,
     correction: float = 0,
-    ddof: float | None = None,
+    ddof: float = 0,
     keepdims: bool = False,
 ) -> Array:
     """Standard deviation over count - correction (NumPy's word: ddof)."""
-    ddof = correction if ddof is None else ddof
+    ddof = lost_freedom(ddof, correction or NOT_GIVEN)
     return to_array(x).std(axis, dtype, ddof=ddof, keepdims=keepdims)

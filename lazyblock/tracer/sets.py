@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lazyblock import dtypes
+from lazyblock.errors import ValueRangeError
 from lazyblock.tracer.array import Array
 from lazyblock.tracer.creation import asarray, to_array
 from lazyblock.tracer.host_calls import host_call
@@ -79,8 +80,21 @@ def _unique(
     ]
 
 
-def isin(x1: Any, x2: Any, /, assume_unique: bool = False, invert: bool = False) -> Array:
-    """Whether each element of `x1` is one of `x2` (invert: is none of them)."""
+def isin(
+    x1: Any,
+    x2: Any,
+    /,
+    assume_unique: bool = False,
+    invert: bool = False,
+    *,
+    kind: str | None = None,
+) -> Array:
+    """Whether each element of `x1` is one of `x2` (invert: is none of them).
+
+    assume_unique, kind: what NumPy could save by; the result is the same.
+    """
+    if kind not in (None, "sort", "table"):
+        raise ValueRangeError(f"Invalid kind: '{kind}'. Please use None, 'sort' or 'table'.")
     arrays = [to_array(x) for x in (x1, x2)]
     results = [(arrays[0].shape, dtypes.bool_)]
     (found,) = host_call(is_one_of, arrays, results, invert=invert)

@@ -20,7 +20,7 @@ from lazyblock.graph.ops import ReduceKind, reduce_identity
 from lazyblock.shapes import folded_shape, normalize_axes, normalize_axis
 from lazyblock.tracer import folds
 from lazyblock.tracer.array import Array, record
-from lazyblock.tracer.folds import Axis
+from lazyblock.tracer.folds import NOT_GIVEN, Axis
 from lazyblock.tracer.functions import FUNCTIONS
 from lazyblock.tracer.host_calls import host_call
 from lazyblock.tracer.operands import resolve_loop
@@ -30,7 +30,6 @@ from lazyblock.tracer.updates_at import at as at  # one of the methods
 
 NDArray = npt.NDArray[Any]
 
-NOT_GIVEN: Any = np._NoValue  # tells `initial=None` from no initial
 COMBINES: dict[np.ufunc, ReduceKind] = {
     np.add: ReduceKind.SUM,
     np.multiply: ReduceKind.PROD,

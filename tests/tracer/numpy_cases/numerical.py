@@ -71,7 +71,7 @@ CALLS = [
     call("lib.stride_tricks.sliding_window_view", REALS, (2, 3)),
     call("lib.stride_tricks.sliding_window_view", REALS, 4, axis=1),
     call("lib.stride_tricks.sliding_window_view", INTS, (2, 2), axis=(1, 1)),
-    call("lib.stride_tricks.sliding_window_view", INTS, 9, axis=0),
+    *(call("lib.stride_tricks.sliding_window_view", INTS, n, axis=0) for n in (9, len(INTS) + 1)),
     call("lib.stride_tricks.sliding_window_view", INTS, (2, 2, 2)),
 ]
 

@@ -108,6 +108,7 @@ CALLS = [
     call("ix_", np.array([1, 2]), np.array([0, 3, 1])),
     call("ix_", np.array([True, False, True]), np.array([1]))._replace(evaluates=True),
     call("ix_", REALS),
+    call("ix_", LINE[:0]),
     call("indices", (2, 3)),
     call("indices", (2, 3), np.int32, True),
     call("fromfunction", lambda i, j: i * 10 + j, (3, 4)),

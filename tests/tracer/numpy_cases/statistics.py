@@ -40,6 +40,8 @@ CALLS = [
     call("nanprod", INTS, axis=1, initial=3),
     call("nanmax", WITH_NANS, axis=1, initial=0.5, where=MASK),
     call("nanmin", WITH_NANS, where=MASK),
+    *(call(name, WITH_NANS, dtype=np.int32) for name in ("nanmean", "nanvar", "nanstd")),
+    *(call(name, WITH_NANS, ddof=1, correction=1) for name in ("var", "std", "nanvar", "nanstd")),
     call("nanmean", WITH_NANS, axis=0, where=MASK),
     call("nanvar", WITH_NANS, axis=0, ddof=1, where=MASK),
     call("nanstd", WITH_NANS, axis=0, correction=2),
