@@ -37,10 +37,15 @@ def histogram(
         raise ShapeError("weights should have the same shape as a.")
     settings = {"bins": None if has_edges else bins, "has_weights": weights is not None}
     settings["span"] = None if range is None else tuple(map(float, range))
+    settings["span_dtype"] = range.dtype.name if isinstance(range, (Array, np.ndarray)) else None
     settings["density"] = bool(density)
     asked: list[Any] = list(arrays)
     if has_edges:
-        asked[1] = np.arange(bins.size) if isinstance(bins, Array) else np.asarray(bins)
+        asked[1] = (
+            np.asarray(bins)
+            if not isinstance(bins, Array)
+            else np.arange(bins.size).reshape(bins.shape)
+        )
     counts, edges = ask_numpy(_histogram, asked, **settings)
     specs = [
         (counts.shape, counts.dtype),
@@ -51,9 +56,17 @@ def histogram(
 
 
 def _histogram(
-    a: NDArray, *others: NDArray, bins: Any, span: Any, has_weights: bool, density: bool
+    a: NDArray,
+    *others: NDArray,
+    bins: Any,
+    span: Any,
+    span_dtype: str | None,
+    has_weights: bool,
+    density: bool,
 ) -> tuple[NDArray, NDArray]:
     given = list(others)
+    if span_dtype is not None:
+        span = np.asarray(span, span_dtype)
     weights = given.pop() if has_weights else None
     return np.histogram(a, given[0] if given else bins, span, density, weights)
 

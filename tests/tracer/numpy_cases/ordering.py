@@ -80,6 +80,8 @@ CALLS = [
     call("histogram", INTS, np.array([-3, 0, 2]), weights=REALS),
     call("histogram", REALS, Host(EDGES[::-1])),
     call("histogram", REALS, 0),
+    call("histogram", REALS, np.arange(4.0).reshape(2, 2)),
+    call("histogram", SINGLES, 3, Host(np.array([-1.0, 2.0]))),
     evaluating("histogram", REALS, "auto"),
     call("histogram_bin_edges", REALS, 4),
     evaluating("histogram_bin_edges", REALS, "sturges"),
