@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from lazyblock import dtypes
 from lazyblock.errors import ShapeError, ValueRangeError
 from lazyblock.graph.ops import ReduceKind
 from lazyblock.tracer.arguments import as_arrays
 from lazyblock.tracer.array import Array
 from lazyblock.tracer.convolutions import convolve
-from lazyblock.tracer.creation import arange, to_array, zeros_like
+from lazyblock.tracer.creation import arange, to_array, zeros, zeros_like
+from lazyblock.tracer.host_functions import to_host
 from lazyblock.tracer.insertion import atleast_1d, padded_front
 from lazyblock.tracer.joining import concat
 from lazyblock.tracer.manipulation import broadcast_to
@@ -57,9 +60,14 @@ def _aligned(a1: Any, a2: Any) -> tuple[Array, Array]:
 
 
 def polymul(a1: Any, a2: Any) -> Array:
-    """Product."""
-    x, y = (atleast_1d(operand) for operand in as_arrays(a1, a2))
+    """Product, without what leading zeros would add, which evaluates."""
+    x, y = (_without_leading_zeros(atleast_1d(operand)) for operand in as_arrays(a1, a2))
     return convolve(x, y)
+
+
+def _without_leading_zeros(x: Array) -> Array:
+    found = np.flatnonzero(to_host(x, "np.polymul"))
+    return x[int(found[0]) :] if found.size else zeros((1,), x.dtype, device=x.device)
 
 
 def polyder(p: Any, m: int = 1) -> Array:

@@ -137,7 +137,10 @@ CALLS = [
     # polynomials
     *(call("polyval", LINE, x) for x in (REALS, INTS, 2.5)),
     call("polyval", np.array([1, 2]), BYTES),
-    *(call(name, LINE, INTS[0]) for name in ("polyadd", "polysub", "polymul")),
+    *(call(name, LINE, INTS[0]) for name in ("polyadd", "polysub")),
+    evaluating("polymul", LINE, INTS[0]),
+    evaluating("polymul", np.array([0.0, 0, 1, 2]), np.array([0, 3, 0])),
+    evaluating("polymul", LINE[:0], np.zeros(2, "float32")),
     call("polyadd", [1, 2], LINE),
     *(call("polyder", x, m) for x in (LINE, INTS[0]) for m in (0, 1, 2)),
     call("polyder", LINE, -1),
