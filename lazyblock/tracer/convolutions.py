@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from lazyblock import dtypes
-from lazyblock.errors import ShapeError, ValueRangeError
+from lazyblock.errors import DTypeError, ShapeError, ValueRangeError
 from lazyblock.graph import build
 from lazyblock.graph.index_map import IndexMap
 from lazyblock.graph.node import Node
@@ -57,10 +57,13 @@ def _line(x: Array) -> Array:
     return x.reshape((-1,))
 
 
-def _slide(x: Array, y: Array, mode: str) -> Array:
+def _slide(x: Array, y: Array, mode: str | int) -> Array:
     """Sums over j of x[i + j - left] * y[j], what lies outside counting as 0."""
-    kept = {"valid": (0, 0), "same": (y.size // 2, (y.size - 1) // 2)}
+    kept: dict[Any, tuple[int, int]] = {"valid": (0, 0), "same": (y.size // 2, (y.size - 1) // 2)}
     kept["full"] = (y.size - 1, y.size - 1)
+    kept.update(enumerate(list(kept.values())))  # NumPy's numbers of modes
+    if not isinstance(mode, (str, int)):
+        raise DTypeError("convolve mode has to be a name or a number")
     if mode not in kept:
         raise ValueRangeError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
     left, right = kept[mode]

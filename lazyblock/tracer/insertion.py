@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lazyblock import dtypes
-from lazyblock.errors import DTypeError, ShapeError
+from lazyblock.errors import AxisError, DTypeError, ShapeError
 from lazyblock.graph import build
 from lazyblock.shapes import as_shape, cdiv, normalize_axis, size_of
 from lazyblock.tracer.arguments import as_arrays
@@ -108,7 +108,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Array:
     source = normalize_axis(axis, x.ndim, "rollaxis")
     target = start + x.ndim if start < 0 else start
     if not 0 <= target < x.ndim + 1:
-        normalize_axis(start, x.ndim + 1, "rollaxis")
+        raise AxisError(start, x.ndim, "rollaxis")
     return moveaxis(x, source, target - (source < target))
 
 

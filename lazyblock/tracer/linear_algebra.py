@@ -89,6 +89,8 @@ def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Array:
         raise ShapeError("shape-mismatch for sum")
     left = [normalize_axis(axis, a.ndim, "tensordot") for axis in of_a]
     right = [normalize_axis(axis, b.ndim, "tensordot") for axis in of_b]
+    if len(set(left)) != len(left) or len(set(right)) != len(right):
+        raise ShapeError("duplicate axes are not allowed in tensordot")
     if any(a.shape[i] != b.shape[j] for i, j in zip(left, right, strict=True)):
         raise ShapeError("shape-mismatch for sum")
     return _over_axes(a, b, left, right)

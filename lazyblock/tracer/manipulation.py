@@ -129,7 +129,7 @@ def moveaxis(x: Any, source: Axis, destination: Axis, /) -> Array:
 
 
 def _ordered(axes: Any, ndim: int) -> list[int]:
-    listed = axes if isinstance(axes, (tuple, list)) else (axes,)
+    listed = axes if np.iterable(axes) else (axes,)
     result = [normalize_axis(axis, ndim, "moveaxis") for axis in listed]
     if len(set(result)) != len(result):
         raise ShapeError("repeated axis in 'moveaxis'.")

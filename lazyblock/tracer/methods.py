@@ -156,19 +156,30 @@ class Methods(Attributes, Folds):
         """Move elements into min..max; None leaves a side open.
 
         Python ints beyond an integer dtype leave a side open too, as in NumPy.
+        settings: those of ufuncs.
         """
         low = None if is_out_of_range(min, self.dtype) and min < 0 else min
         high = None if is_out_of_range(max, self.dtype) and max > 0 else max
+        settings = {name: value for name, value in settings.items() if value is not None}
+        if out is not None or settings:
+            return self._clip_by_ufuncs(low, high, out, **settings)  # type: ignore[no-any-return]
         if low is None and high is None:
-            result = self.copy()
-        elif low is None or high is None:
+            return self.copy()
+        if low is None or high is None:
             name, bound = ("minimum", high) if low is None else ("maximum", low)
-            result = self._record(FUNCTIONS[name], self, bound)
-        else:
-            result = self._record(FUNCTIONS["clip"], self, low, high)
-        if settings.get("dtype") is not None:
-            result = result.astype(settings["dtype"], casting="same_kind")
-        return self._store(result, out, "clip")
+            return self._record(FUNCTIONS[name], self, bound)
+        return self._record(FUNCTIONS["clip"], self, low, high)
+
+    def _clip_by_ufuncs(self, low: Any, high: Any, out: Any, **settings: Any) -> Any:
+        raised: Any = self
+        if low is None and high is None:
+            return np.positive(raised, out=out, **settings)
+        if high is None:
+            return np.maximum(raised, low, out=out, **settings)
+        if low is not None:
+            of_values = {name: settings[name] for name in ("dtype", "casting") if name in settings}
+            raised = np.maximum(raised, low, **of_values)
+        return np.minimum(raised, high, out=out, **settings)
 
     def round(self, decimals: int = 0, out: Any = None) -> Self:
         """Nearest value with so many decimals, halves to even."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from lazyblock.errors import DTypeError
+from lazyblock.errors import DTypeError, ValueRangeError
 from lazyblock.tracer.array import Array
 from lazyblock.tracer.creation import to_array
 from lazyblock.tracer.host_functions import evaluate_in_numpy
@@ -39,10 +39,15 @@ def _clip(
     max: Any = _NOT_GIVEN,
     **settings: Any,
 ) -> Any:
-    """Both bounds by position or by either name."""
-    low = min if a_min is _NOT_GIVEN else a_min
-    high = max if a_max is _NOT_GIVEN else a_max
-    low, high = (None if bound is _NOT_GIVEN else bound for bound in (low, high))
+    """Both bounds by position, or by other names. Raises: DTypeError, ValueRangeError."""
+    is_named = a_min is _NOT_GIVEN and a_max is _NOT_GIVEN
+    for name, bound in (("a_min", a_min), ("a_max", a_max)):
+        if bound is _NOT_GIVEN and not is_named:
+            raise DTypeError(f"clip() missing 1 required positional argument: '{name}'")
+    if not is_named and (min is not _NOT_GIVEN or max is not _NOT_GIVEN):
+        raise ValueRangeError("Passing `min` or `max` besides `a_min` and `a_max` is forbidden.")
+    bounds = (min, max) if is_named else (a_min, a_max)
+    low, high = (None if bound is _NOT_GIVEN else bound for bound in bounds)
     return to_array(a).clip(low, high, out, **settings)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from lazyblock import dtypes
 from lazyblock.errors import DTypeError, IndexingError, ShapeError, ValueRangeError
+from lazyblock.tracer import ufunc_methods
 from lazyblock.tracer.arguments import as_arrays, as_operand, deliver, floating_dtype
 from lazyblock.tracer.array import Array
 from lazyblock.tracer.creation import to_array, zeros_like
@@ -90,7 +91,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     result = given[0]
     for position, choice in enumerate(given[1:], 1):
         result = where(number == position, choice, result)
-    return deliver(result, out, "choose")
+    return ufunc_methods.store(result, out, "choose")
 
 
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Array:
@@ -186,7 +187,7 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
         y = y.astype(floating_dtype(y.dtype), copy=False)
     elif isinstance(y, int):
         y = float(y)
-    near = less_equal(absolute(x - y), atol + rtol * absolute(y)) & isfinite(y)
+    near = less_equal(absolute(x - y), atol + rtol * abs(y)) & isfinite(y)
     result: Array = near | (x == y)
     return result | (isnan(x) & isnan(y)) if equal_nan else result
 

@@ -54,6 +54,8 @@ def call(ufunc: np.ufunc, inputs: tuple[Any, ...], out: Out, where: Any, setting
         results = _call_in_loop(ufunc, inputs, out, settings)
     else:
         results = _call_plainly(ufunc, inputs)
+    if settings.get("casting") == "unsafe":
+        results = _cast_to(results, out)
     if where is not True:
         results = _choose(as_mask(where), results, out)
     return store(ufunc, results, out)
@@ -182,6 +184,11 @@ def _choose(mask: Array, results: tuple[Any, ...], out: Out) -> tuple[Any, ...]:
         record(FUNCTIONS["where"], mask, x, _to_dtype(other, x.dtype, None))
         for x, other in zip(results, others, strict=True)
     )
+
+
+def _cast_to(results: tuple[Any, ...], out: Out) -> tuple[Any, ...]:
+    pairs = zip(results, out, strict=True)
+    return tuple(x if target is None else x.astype(target.dtype) for x, target in pairs)
 
 
 def store(ufunc: np.ufunc, results: tuple[Any, ...], out: Out) -> Any:

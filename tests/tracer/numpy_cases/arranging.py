@@ -151,6 +151,16 @@ CALLS = [
     call("clip", REALS, -1, 1),
     call("clip", INTS, a_min=None, a_max=3),
     call("clip", INTS, min=-2, max=BYTES),
+    *(call("clip", INTS, *bounds) for bounds in [(), (2,), (None, None)]),
+    call("clip", INTS, 1, 2, min=1),
+    call("ndarray.clip", INTS, 0.5, 2.5, out=np.zeros(INTS.shape, INTS.dtype)),
+    call("ndarray.clip", INTS, 0.5, 2.5, np.zeros(INTS.shape, INTS.dtype), casting="unsafe"),
+    *(
+        call("ndarray.clip", REALS, *bounds, out=np.ones(REALS.shape), where=BOOLS)
+        for bounds in [(-1, 1), (0, None), (None, 0), (None, None)]
+    ),
+    call("ndarray.clip", REALS, -1, 1, dtype=np.float32, casting="same_kind"),
+    call("moveaxis", CUBE, range(2), range(1, 3)),
     call("astype", REALS, np.float32),
     evaluating("shares_memory", REALS, INTS),
     evaluating("may_share_memory", REALS, INTS),

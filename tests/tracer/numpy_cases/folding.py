@@ -49,6 +49,7 @@ CALLS = [
     call("matvec", REALS, REALS[0, 0]),
     call("vecmat", REALS[0, :, 0], REALS[0]),
     call("tensordot", REALS, REALS, axes=([1, 2], [1, 2])),
+    call("tensordot", REALS, REALS, axes=([1, 1], [1, 1])),
     call("einsum", "ijk,ljk->il", REALS, REALS),
     call("einsum", "ij->j", INTS),
     evaluating("einsum_path", "ij,jk->ik", INTS, INTS.T),

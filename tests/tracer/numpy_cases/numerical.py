@@ -58,6 +58,7 @@ CALLS = [
     ),
     call("convolve", np.array([1.0, np.inf, 2]), np.array([1.0, 2])),
     call("convolve", REALS, REALS[0]),
+    *(call("convolve", REALS[0], REALS[1], mode=mode) for mode in (0, 1, 2, 3, None)),
     call("convolve", REALS[0], REALS[0, :0]),
     call("correlate", REALS[0], [1, 2], "other"),
     call("kron", REALS[:2], INTS),

@@ -22,6 +22,7 @@ CALLS = [
     call("select", [np.array(True)], [np.array(2.5)], default=[0]),
     call("select", [BOOLS], [REALS, REALS]),
     evaluating("choose", WHICH, [REALS, INTS, BYTES]),
+    evaluating("choose", WHICH, [REALS, INTS, BYTES], out=np.zeros(REALS.shape, int)),
     evaluating("choose", WHICH - 1, [REALS, INTS, BYTES]),
     *(call("choose", INTS, [REALS, INTS[0], BYTES], mode=mode) for mode in ("wrap", "clip")),
     call("choose", WHICH, REALS[:3], mode="clip"),
@@ -42,6 +43,7 @@ CALLS = [
         for equal_nan in (False, True)
     ),
     call("isclose", REALS, REALS + 1e-3, rtol=1e-2, atol=0),
+    call("isclose", np.float32([1.0]), 2, rtol=(1.0 - 2.0**-52) / 2, atol=0),
     evaluating("allclose", REALS, REALS + 1e-12),
     evaluating("allclose", SPECIAL, SPECIAL),
     evaluating("allclose", SPECIAL, SPECIAL, equal_nan=True),
@@ -94,7 +96,7 @@ CALLS = [
     *(call("resize", x, shape) for x in (LINE, INTS) for shape in (7, (2, 3), (5, 7), (0, 2))),
     call("resize", np.zeros(0), (2, 2)),
     *(call("rollaxis", CUBE, *axes) for axes in [(2,), (0, 3), (1, 2), (-1, -2)]),
-    call("rollaxis", CUBE, 1, 5),
+    *(call("rollaxis", CUBE, 1, start) for start in (5, -4)),
     *(
         call(f"atleast_{n}d", *arrays)
         for n in (1, 2, 3)

@@ -54,6 +54,8 @@ CALLS = [
     call("add", REALS, REALS, casting="none"),
     call("exp", INTS, out=REALS.copy()),
     call("sqrt", REALS, out=INTS.copy()),
+    call("add", REALS, 0.5, out=INTS.copy(), casting="unsafe"),
+    call("add", INTS, INTS, out=REALS.copy(), casting="no"),
     call("add", REALS, 1, where=MASK, out=REALS.copy()),
     call("divmod", REALS, 0.75),
     *(call(f"{name}.reduce", x) for name in ("add", "multiply", "maximum") for x in (REALS, INTS)),
