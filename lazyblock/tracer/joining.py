@@ -13,6 +13,7 @@ from lazyblock.errors import DTypeError, ShapeError, ValueRangeError
 from lazyblock.graph import build
 from lazyblock.graph.joining import concatenate as concatenate_nodes
 from lazyblock.shapes import normalize_axis
+from lazyblock.tracer.arguments import deliver
 from lazyblock.tracer.array import Array, Cell, common_device
 from lazyblock.tracer.creation import to_array
 from lazyblock.tracer.manipulation import expand_dims
@@ -38,14 +39,18 @@ def concat(
     arrays: Any,
     /,
     axis: int | None = 0,
+    out: Any = None,
     *,
     dtype: Any = None,
     casting: str = "same_kind",
 ) -> Array:
     """Arrays after each other along an axis (None: all elements in C order).
 
-    Raises: ShapeError when other extents differ, DTypeError when `casting` forbids `dtype`.
+    Raises: ShapeError when other extents or that of `out` differ, DTypeError when `casting` forbids
+    `dtype`.
     """
+    if out is not None and dtype is not None:
+        raise DTypeError("concatenate() only takes `out` or `dtype` as an argument, not both.")
     given = _listed(arrays, "concatenate")
     if axis is None:
         given = [x.ravel() for x in given]
@@ -55,9 +60,13 @@ def concat(
     along = normalize_axis(axis or 0, first.ndim, "concatenate")
     for number, x in enumerate(given):
         _check_joins(first, x, along, number)
-    target = _joined_dtype(given, dtype, casting)
+    target = _joined_dtype(given, dtype if out is None else out.dtype, casting)
     nodes = [build.cast(x.node, target) for x in given]
-    return Array(Cell(concatenate_nodes(nodes, along), common_device(*given)))
+    result = Array(Cell(concatenate_nodes(nodes, along), common_device(*given)))
+    if out is not None and out.shape != result.shape:
+        raise ShapeError("Output array is the wrong shape")
+    delivered: Array = deliver(result, out, "concatenate")
+    return delivered
 
 
 concatenate = concat
@@ -91,9 +100,8 @@ def _check_joins(first: Array, x: Array, axis: int, number: int) -> None:
 
 
 def _joined_dtype(given: Sequence[Array], dtype: Any, casting: str) -> DType:
-    if dtype is None:
-        return dtypes.result_type(*(x.dtype for x in given))
-    target = dtypes.as_dtype(dtype)
+    kinds = (x.dtype for x in given)
+    target = dtypes.result_type(*kinds) if dtype is None else dtypes.as_dtype(dtype)
     for x in given:
         is_fine = (
             can_cast_same_kind(x.dtype, target)
@@ -112,6 +120,7 @@ def stack(
     arrays: Any,
     /,
     axis: int = 0,
+    out: Any = None,
     *,
     dtype: Any = None,
     casting: str = "same_kind",
@@ -121,7 +130,7 @@ def stack(
     if any(x.shape != given[0].shape for x in given):
         raise ShapeError("all input arrays must have the same shape")
     along = normalize_axis(axis, given[0].ndim + 1, "stack")
-    return concat([expand_dims(x, along) for x in given], along, dtype=dtype, casting=casting)
+    return concat([expand_dims(x, along) for x in given], along, out, dtype=dtype, casting=casting)
 
 
 def vstack(tup: Any, /, *, dtype: Any = None, casting: str = "same_kind") -> Array:

@@ -31,6 +31,8 @@ _WITHOUT_EFFECT = {"order", "subok"}
 # Functions that write, print or compare memory: they get NumPy arrays.
 _ON_HOST = {np.save, np.savez, np.savez_compressed, np.savetxt}
 _ON_HOST |= {np.array2string, np.array_repr, np.array_str, np.shares_memory, np.may_share_memory}
+# Functions that write into their first argument: NumPy's own arrays get values.
+_WRITING = {np.copyto, np.fill_diagonal, np.place, np.put, np.put_along_axis, np.putmask}
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 Parameters = Mapping[str, inspect.Parameter]
@@ -55,7 +57,8 @@ def _show(function: Callable[..., Any]) -> str:
 
 def call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Record what `function(*args, **kwargs)` means. Raises: UnsupportedTypeError."""
-    if function in _ON_HOST:
+    is_into_numpy = function in _WRITING and bool(args) and isinstance(args[0], np.ndarray)
+    if function in _ON_HOST or is_into_numpy:
         reason = _show(function)
         return function(*to_host(args, reason), **to_host(kwargs, reason))
     ours, _, is_spelled = _find(function)

@@ -181,6 +181,7 @@ def _partition(
         if extent and not -extent <= k < extent:
             raise ValueRangeError(f"kth(={k}) out of bounds ({extent})")
     specs = [(x.shape, dtype or x.dtype)]
+    positions = positions if positions.size else np.asarray(0)  # any order will do
     kept = tuple(positions.tolist()) if positions.ndim else int(positions)
     return host_call(function, [x], specs, kth=kept, axis=place)[0]
 

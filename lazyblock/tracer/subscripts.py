@@ -15,6 +15,7 @@ from lazyblock.shapes import Shape
 from lazyblock.tracer.array import Array, Cell, common_device
 from lazyblock.tracer.contractions import Label, Labels, contract, find_extents
 from lazyblock.tracer.creation import to_array
+from lazyblock.tracer.ufuncs import write_out
 
 __all__ = ["einsum"]
 
@@ -53,7 +54,8 @@ def einsum(
         )
     labels = _fill_ellipses(subscripts, [array.ndim for array in arrays])
     result = _compute(arrays, labels, _choose_dtype(arrays, dtype, casting), optimize)
-    return result if out is None else out.update(result, "einsum")
+    delivered: Array = result if out is None else write_out(result, out, "einsum", casting)
+    return delivered
 
 
 def _choose_dtype(arrays: Sequence[Array], dtype: Any, casting: str) -> dtypes.DType:

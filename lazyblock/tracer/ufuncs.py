@@ -54,11 +54,9 @@ def call(ufunc: np.ufunc, inputs: tuple[Any, ...], out: Out, where: Any, setting
         results = _call_in_loop(ufunc, inputs, out, settings)
     else:
         results = _call_plainly(ufunc, inputs)
-    if settings.get("casting") == "unsafe":
-        results = _cast_to(results, out)
     if where is not True:
         results = _choose(as_mask(where), results, out)
-    return store(ufunc, results, out)
+    return store(ufunc, results, out, settings.get("casting", "same_kind"))
 
 
 def _check_settings(ufunc: np.ufunc, settings: Any) -> None:
@@ -186,25 +184,22 @@ def _choose(mask: Array, results: tuple[Any, ...], out: Out) -> tuple[Any, ...]:
     )
 
 
-def _cast_to(results: tuple[Any, ...], out: Out) -> tuple[Any, ...]:
-    pairs = zip(results, out, strict=True)
-    return tuple(x if target is None else x.astype(target.dtype) for x, target in pairs)
-
-
-def store(ufunc: np.ufunc, results: tuple[Any, ...], out: Out) -> Any:
+def store(ufunc: np.ufunc, results: tuple[Any, ...], out: Out, casting: str) -> Any:
     """Write results into the arrays given as `out=`, and give those."""
     stored = tuple(
-        value if target is None else write_out(value, target, ufunc.__name__)
+        value if target is None else write_out(value, target, ufunc.__name__, casting)
         for value, target in zip(results, out, strict=True)
     )
     return stored if ufunc.nout > 1 else stored[0]
 
 
-def write_out(value: Array, target: Any, name: str) -> Any:
+def write_out(value: Array, target: Any, name: str, casting: str = "same_kind") -> Any:
     """Write into `target`, a lazy array or (evaluating) a NumPy array, and give it.
 
-    Raises: ShapeError, UFuncTypeError.
+    casting: "unsafe" writes what 'same_kind' forbids. Raises: ShapeError, UFuncTypeError.
     """
+    if casting == "unsafe":
+        value = value.astype(target.dtype, copy=False)
     if isinstance(target, Array):
         return target.update(value, name)
     check_cast(value.dtype, target.dtype, name)

@@ -4,7 +4,7 @@ import io
 
 import numpy as np
 
-from tests.helpers.numpy_calls import call, evaluating, sample
+from tests.helpers.numpy_calls import Host, call, evaluating, sample
 
 REALS = sample((3, 4))
 CUBE = sample((2, 3, 4), "int64", 6)
@@ -62,6 +62,15 @@ CALLS = [
     *(call(name, [REALS, INTS]) for name in ("concatenate", "concat", "stack", "vstack")),
     *(call(name, [REALS, INTS]) for name in ("hstack", "dstack", "column_stack")),
     call("concatenate", [REALS, INTS], axis=None, dtype=np.float32),
+    *(call("concatenate", [REALS, INTS], casting=rule) for rule in ("no", "safe", "unsafe")),
+    *(
+        call("concatenate", [REALS, INTS], out=np.zeros(shape, int), casting=rule)
+        for shape, rule in [((6, 4), "same_kind"), ((6, 4), "unsafe"), ((1, 6, 4), "unsafe")]
+    ),
+    call("stack", [REALS, INTS], out=np.zeros((2, 3, 4))),
+    evaluating("put", Host(REALS), PLACES, LINE),
+    evaluating("copyto", Host(REALS), INTS, where=BOOLS),
+    evaluating("putmask", Host(INTS), BOOLS, BYTES),
     call("stack", [REALS, INTS], axis=-1),
     call("unstack", CUBE, axis=1),
     *(call(name, CUBE, 2, axis=2) for name in ("split", "array_split")),

@@ -52,6 +52,10 @@ CALLS = [
     call("tensordot", REALS, REALS, axes=([1, 1], [1, 1])),
     call("einsum", "ijk,ljk->il", REALS, REALS),
     call("einsum", "ij->j", INTS),
+    *(
+        call("einsum", "ij->j", INTS, out=np.zeros(INTS.shape[1], int), dtype=float, casting=rule)
+        for rule in ("safe", "unsafe")
+    ),
     evaluating("einsum_path", "ij,jk->ik", INTS, INTS.T),
     call("linalg.norm", INTS),
     call("linalg.norm", REALS, axis=1),

@@ -59,6 +59,8 @@ CALLS = [
         for axis in (None, 0, 1)
     ),
     *(call("partition", x, 2, axis=axis) for x in NUMBERS for axis in (-1, 0, None)),
+    call("partition", np.arange(5.0), Host(np.array([], np.int16))),
+    call("partition", np.arange(5.0), []),
     *(call("argpartition", x, [1, 3], axis=axis) for x in NUMBERS for axis in (-1, 0, None)),
     call("partition", REALS, 9),
     call("partition", REALS, 1.5),
