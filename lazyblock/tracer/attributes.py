@@ -42,7 +42,7 @@ class Attributes(Handle):
             c_contiguous=is_contiguous(*layout, "C"),
             f_contiguous=is_contiguous(*layout, "F"),
             owndata=self._view is None,
-            writeable=self._cell.is_writeable,
+            cell=self._cell,
         )
 
     def setflags(self, write: bool | None = None, align: Any = None, uic: Any = None) -> None:

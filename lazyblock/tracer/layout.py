@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from lazyblock.errors import ValueRangeError
 from lazyblock.shapes import Shape
+from lazyblock.tracer.cells import Cell
 
 _NAMES = {
     "C_CONTIGUOUS": "c_contiguous",
@@ -19,15 +21,28 @@ _SHORT = dict(zip("CFOWAX", _NAMES, strict=True))
 
 
 @dataclass(frozen=True)
-class Flags:
-    """What `x.flags` of a NumPy array tells, by attribute or by NumPy's names as keys."""
+class _Facts:
+    """What cannot be set. cell: of the base, which knows whether it may be written."""
 
     c_contiguous: bool
     f_contiguous: bool
     owndata: bool
-    writeable: bool
+    cell: Cell
     aligned: bool = True
     writebackifcopy: bool = False
+
+
+class Flags(_Facts):
+    """What `x.flags` of a NumPy array tells, by attribute or by NumPy's names as keys."""
+
+    @property
+    def writeable(self) -> bool:
+        """Whether the base may be written; can be set."""
+        return self.cell.is_writeable
+
+    @writeable.setter
+    def writeable(self, value: Any) -> None:
+        self.cell.is_writeable = bool(value)
 
     @property
     def contiguous(self) -> bool:
@@ -58,14 +73,21 @@ class Flags:
         return self.behaved and self.fnc
 
     def __getitem__(self, key: str) -> bool:
-        name = _NAMES.get(_SHORT.get(key, key))
-        if name is None:
-            raise KeyError("Unknown flag")
-        value: bool = getattr(self, name)
+        value: bool = getattr(self, _attribute(key))
         return value
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        setattr(self, _attribute(key), value)
 
     def __repr__(self) -> str:
         return "".join(f"  {key} : {self[key]}\n" for key in _NAMES)
+
+
+def _attribute(key: str) -> str:
+    name = _NAMES.get(_SHORT.get(key, key))
+    if name is None:
+        raise KeyError("Unknown flag")
+    return name
 
 
 def is_contiguous(shape: Shape, strides: tuple[int, ...], itemsize: int, order: str) -> bool:

@@ -65,6 +65,19 @@ def test_flags_print_as_numpys():
         lazy(X).flags["Z"]
 
 
+def test_arrays_are_protected_by_their_flags():
+    x = lazy(X)
+    x[0].flags.writeable = False
+    for target in (x, x[1:]):
+        assert not target.flags.writeable
+        with pytest.raises(ValueError, match="read-only"):
+            target[0] = 1
+    x.flags["WRITEABLE"] = True
+    x[0] = 1
+    with pytest.raises(AttributeError):
+        x.flags.owndata = False
+
+
 @pytest.mark.parametrize("order", ["C", "F", "A", "K"])
 @pytest.mark.parametrize("view", ["whole", "transposed", "sliced", "flipped"])
 def test_memory_orders(view, order):
