@@ -60,7 +60,11 @@ def concat(
     along = normalize_axis(axis or 0, first.ndim, "concatenate")
     for number, x in enumerate(given):
         _check_joins(first, x, along, number)
-    target = _joined_dtype(given, dtype if out is None else out.dtype, casting)
+    weak = [type(x) for x in arrays if type(x) in dtypes.WEAK_TYPES]
+    kinds = [x.dtype for x, y in zip(given, arrays, strict=True) if type(y) not in weak] + weak
+    target = dtype if out is None else out.dtype
+    target = dtypes.result_type(*kinds) if target is None else dtypes.as_dtype(target)
+    _check_casts(given, target, casting)
     nodes = [build.cast(x.node, target) for x in given]
     result = Array(Cell(concatenate_nodes(nodes, along), common_device(*given)))
     if out is not None and out.shape != result.shape:
@@ -99,9 +103,7 @@ def _check_joins(first: Array, x: Array, axis: int, number: int) -> None:
             )
 
 
-def _joined_dtype(given: Sequence[Array], dtype: Any, casting: str) -> DType:
-    kinds = (x.dtype for x in given)
-    target = dtypes.result_type(*kinds) if dtype is None else dtypes.as_dtype(dtype)
+def _check_casts(given: Sequence[Array], target: DType, casting: str) -> None:
     for x in given:
         is_fine = (
             can_cast_same_kind(x.dtype, target)
@@ -113,7 +115,6 @@ def _joined_dtype(given: Sequence[Array], dtype: Any, casting: str) -> DType:
                 f"Cannot cast array data from {x.dtype!r} to {target!r} according to the rule "
                 f"'{casting}'"
             )
-    return target
 
 
 def stack(

@@ -111,8 +111,11 @@ class Methods(Attributes, Folds):
         return self._with(convert(self.node, target))
 
     def view(self, dtype: Any = None, type: Any = None) -> Self:
-        """Another handle on the elements; with `dtype`, a copy of their bits that is read-only."""
-        if dtype is None or dtype == self.dtype:
+        """Another handle on the elements; with `dtype`, a copy of their bits that is read-only.
+
+        There is one class of arrays: asked for by `type` (or in its place), or NumPy's, it is that.
+        """
+        if dtype is None or dtype is self.__class__ or dtype is np.ndarray or dtype == self.dtype:
             return self.__class__(self._cell, self._view)
         target = dtypes.as_dtype(dtype)
         steps = tuple(stride // self.itemsize for stride in self.strides)

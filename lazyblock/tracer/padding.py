@@ -15,6 +15,7 @@ from lazyblock.shapes import Shape
 from lazyblock.tracer.array import Array, Cell
 from lazyblock.tracer.creation import to_array
 from lazyblock.tracer.host_calls import host_call
+from lazyblock.tracer.host_functions import evaluate_in_numpy
 from lazyblock.tracer.stages import pipeline
 
 __all__ = ["pad"]
@@ -35,13 +36,13 @@ def pad(array: Any, /, pad_width: Any, mode: Any = "constant", **kwargs: Any) ->
     """An array with elements added at both ends of its axes.
 
     Parameters: pad_width, (before, after) for every axis or for all, a dict by axis, or one int;
-    mode and keywords, as NumPy's.
+    mode and keywords, as NumPy's. A function as mode evaluates.
     Raises: ValueRangeError, DTypeError as NumPy does.
     """
     x = to_array(array)
     widths = _widths(pad_width, x.ndim)
     if callable(mode):
-        raise DTypeError("'pad' takes the name of a mode, not a function, of lazy arrays.")
+        return evaluate_in_numpy(np.pad, x, widths, mode, **kwargs)  # type: ignore[no-any-return]
     if mode not in _OF_OTHERS:
         raise ValueRangeError(f"mode '{mode}' is not supported")
     unknown = set(kwargs) - set(_OF_OTHERS[mode])
@@ -57,6 +58,8 @@ def pad(array: Any, /, pad_width: Any, mode: Any = "constant", **kwargs: Any) ->
         raise ValueRangeError(
             f"can't extend empty axis {empty[0]} using modes other than 'constant' or 'empty'"
         )
+    if np.any(np.asarray(kwargs.get("stat_length") or 1) < 0):
+        raise ValueRangeError("index can't contain negative values")
     settings = {key: _frozen(value) for key, value in kwargs.items()}
     (result,) = host_call(
         _pad_on_host,

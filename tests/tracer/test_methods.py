@@ -110,6 +110,14 @@ def test_read_only_arrays():
     same(x, X + 1)
 
 
+def test_views_as_a_class_show_the_elements():
+    x = lazy(X)
+    for view in (x.view(type(x)), x.view(np.ndarray), x.view(type=type(x)), x.view(x.dtype)):
+        view[0] = 5
+        np.testing.assert_array_equal(x[0].numpy(), np.full(X.shape[1:], 5))
+        x[0] = 0
+
+
 def test_a_view_of_other_dtype_keeps_what_it_saw():
     x = lazy([1.0, 2.0])
     bits = x.view(np.int64) * 2

@@ -37,6 +37,12 @@ ONE_ELEMENT = [
     ("append", 1),
 ]
 
+
+def _fill_ends(line, width, axis, settings):
+    line[: width[0]] = axis
+    line[line.size - width[1] :] = line[width[0]]
+
+
 CALLS = [
     call("reshape", CUBE, (4, -1)),
     call("reshape", CUBE, (5, -1)),
@@ -80,6 +86,10 @@ CALLS = [
     call("pad", REALS, 2),
     *(call("pad", REALS, (1, 2), mode=mode) for mode in ("edge", "reflect", "symmetric", "wrap")),
     call("pad", REALS, ((1, 0), (0, 2)), constant_values=7),
+    *(call("pad", REALS, 2, mode="mean", stat_length=n) for n in (1, -1, ((1, 2), (2, -1)))),
+    evaluating("pad", REALS, 2, _fill_ends),
+    call("concatenate", [np.float32([1]), 1.0], axis=None),
+    call("concatenate", [np.float32([[1]]), 1.0, 2j], axis=None),
     *(call("pad", REALS, 2, mode=mode) for mode in ("maximum", "mean", "linear_ramp", "median")),
     call("meshgrid", LINE, LINE[:2]),
     call("meshgrid", LINE, LINE[:2], indexing="ij", sparse=True),
