@@ -25,7 +25,7 @@ from lazyblock.tracer.functions import FUNCTIONS
 from lazyblock.tracer.host_calls import host_call
 from lazyblock.tracer.operands import resolve_loop
 from lazyblock.tracer.protocols import namespace
-from lazyblock.tracer.ufuncs import as_mask, write_out
+from lazyblock.tracer.ufuncs import as_mask, check_out, write_out
 from lazyblock.tracer.updates_at import at as at  # one of the methods
 
 NDArray = npt.NDArray[Any]
@@ -67,6 +67,7 @@ def fold(
 ) -> Any:
     """What `ufunc.reduce` gives, by one reduction where the combine is associative."""
     check_binary(ufunc, "reduce")
+    check_out(out)
     x = namespace().asarray(array)
     dtype = _computed_dtype(ufunc, x, dtype, out)
     axes = _axes_of(ufunc, axis, x.ndim)
@@ -208,7 +209,7 @@ def _probe(function: Callable[[NDArray], Any], x: Array) -> DType:
 
 def store(result: Array, out: Any, name: str) -> Any:
     """Write into `out`, if there is one, by any cast."""
-    return result if out is None else write_out(result.astype(out.dtype, copy=False), out, name)
+    return result if out is None else write_out(result, out, name, "unsafe")
 
 
 # accumulate, reduceat, outer

@@ -48,6 +48,7 @@ def call(ufunc: np.ufunc, inputs: tuple[Any, ...], out: Out, where: Any, setting
     _check_settings(ufunc, settings)
     if len(out) != ufunc.nout:
         raise ValueRangeError("The 'out' tuple must have exactly one entry per ufunc output")
+    check_out(*out)
     if ufunc.signature is not None:
         results = _call_core(ufunc, inputs, settings)
     elif settings or any(target is not None for target in out):
@@ -193,11 +194,20 @@ def store(ufunc: np.ufunc, results: tuple[Any, ...], out: Out, casting: str) -> 
     return stored if ufunc.nout > 1 else stored[0]
 
 
+def check_out(*targets: Any) -> None:
+    """Raises: DTypeError for what is given as `out=` and is no array."""
+    for target in targets:
+        if target is not None and not isinstance(target, (Array, np.ndarray)):
+            raise DTypeError("return arrays must be of ArrayType")
+
+
 def write_out(value: Array, target: Any, name: str, casting: str = "same_kind") -> Any:
     """Write into `target`, a lazy array or (evaluating) a NumPy array, and give it.
 
-    casting: "unsafe" writes what 'same_kind' forbids. Raises: ShapeError, UFuncTypeError.
+    casting: "unsafe" writes what 'same_kind' forbids.
+    Raises: ShapeError, UFuncTypeError, DTypeError where it is no array.
     """
+    check_out(target)
     if casting == "unsafe":
         value = value.astype(target.dtype, copy=False)
     if isinstance(target, Array):

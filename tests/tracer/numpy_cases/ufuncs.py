@@ -55,6 +55,7 @@ CALLS = [
     call("exp", INTS, out=REALS.copy()),
     call("sqrt", REALS, out=INTS.copy()),
     call("add", REALS, 0.5, out=INTS.copy(), casting="unsafe"),
+    *(call(name, REALS, out=[]) for name in ("exp", "sum", "mean", "cumsum", "add.reduce")),
     call("add", INTS, INTS, out=REALS.copy(), casting="no"),
     call("add", REALS, 1, where=MASK, out=REALS.copy()),
     call("divmod", REALS, 0.75),
