@@ -194,11 +194,21 @@ def _lgamma(x: float) -> float:
         return math.inf
 
 
-# Ops that NumPy has no ufunc of this name for.
+def _power(x: NDArray, exponent: NDArray) -> NDArray:
+    """NumPy refuses negative powers of integers; here they are 1 / x**n, truncated, and 0 of 0."""
+    if not np.issubdtype(exponent.dtype, np.signedinteger):
+        return np.asarray(np.power(x, exponent))
+    is_odd, is_unit = exponent & 1 != 0, np.abs(x) == 1
+    inverse = np.where(is_unit, np.where(is_odd, x, 1), 0)
+    return np.where(exponent < 0, inverse, np.power(x, np.maximum(exponent, 0)))
+
+
+# Ops that NumPy has no ufunc of this name for, or another rule.
 _FUNCTIONS: dict[Op, Callable[..., Any]] = {
     Op.RSQRT: lambda x: np.reciprocal(np.sqrt(x)),
     Op.ERF: _vectorized(math.erf),
     Op.ERFC: _vectorized(math.erfc),
     Op.LGAMMA: _vectorized(_lgamma),
     Op.TGAMMA: _vectorized(_tgamma),
+    Op.POWER: _power,
 }
