@@ -27,8 +27,12 @@ from lazyblock.language.autotune import Config, autotune
 from lazyblock.language.constexpr import constexpr_function
 from lazyblock.language.heuristics import heuristics
 from lazyblock.language.jit import JitFunction, jit
+from lazyblock.language.jit import JitFunction as JITFunction
 from lazyblock.language.kernel_file import load_kernel
+from lazyblock.language.kernel_interface import KernelInterface
+from lazyblock.language.reinterpreted import TensorWrapper, reinterpret
 from lazyblock.runtime import set_allocator
+from lazyblock.runtime.errors import OutOfResources
 from lazyblock.scalar_types import *
 from lazyblock.shapes import cdiv, next_power_of_2
 from lazyblock.tracer import (
@@ -112,7 +116,11 @@ start_listeners()
 __all__ = [
     "Array",
     "Config",
+    "JITFunction",
     "JitFunction",
+    "KernelInterface",
+    "OutOfResources",
+    "TensorWrapper",
     "__version__",
     "aggregate",
     "autotune",
@@ -132,6 +140,7 @@ __all__ = [
     "load_kernel",
     "next_power_of_2",
     "random",
+    "reinterpret",
     "runtime",
     "set_allocator",
     "testing",

@@ -54,7 +54,7 @@ MAY_IMPORT = {
     "lib": ["tracer"],
     "random": ["tracer"],
     "testing": ["pipeline"],
-    "runtime": ["pipeline", "testing"],
+    "runtime": ["language", "pipeline", "runtime", "testing"],
     "inspect": [*STAGES, *LISTENERS, "pipeline"],
     "interop": [*STAGES, *LISTENERS, "pipeline"],
     "__init__": [*STAGES, *LISTENERS, *NAMESPACES, "pipeline", "autotune", "testing", "runtime"],

@@ -6,7 +6,7 @@ where lazyblock decides otherwise.
 
 from builtins import tuple
 
-from lazyblock.language import core, extra, math, methods, random
+from lazyblock.language import core, extra, libdevice, math, methods, random
 from lazyblock.language.aggregate import aggregate
 from lazyblock.language.constexpr import const, constexpr, constexpr_function, constexpr_type
 from lazyblock.language.dtypes import (
@@ -244,6 +244,7 @@ __all__ = [
     "interleave",
     "item",
     "join",
+    "libdevice",
     "load",
     "load_tensor_descriptor",
     "log",

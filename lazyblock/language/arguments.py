@@ -286,6 +286,7 @@ def make_binder(name: str, parameters: Sequence[Parameter], plain: Collection[An
     parameters would take longer than reading them. plain: names and positions of parameters whose
     alignment kernels may not rely on.
     """
+    name = name if name.isidentifier() else "kernel"  # a lambda's is not
     scope: dict[str, Any] = {"Leaves": Leaves, "known": _readers.get, "find": find_reader}
     takes, reads = [], []
     for number, parameter in enumerate(parameters):

@@ -29,6 +29,7 @@ from lazyblock.errors import (
 )
 from lazyblock.language.compiled import CompiledKernel
 from lazyblock.language.heuristics import Wrapper
+from lazyblock.language.jit import IGNORED_OPTIONS
 from lazyblock.lazy_imports import lazy_import
 
 pipeline = lazy_import("lazyblock.pipeline")
@@ -36,6 +37,7 @@ pipeline = lazy_import("lazyblock.pipeline")
 _FAILURES = (OutOfResourcesError, CompileError, LaunchError, UnsupportedError)
 _SILENT_SECONDS = 5.0  # of tuning before it tells how far it is
 _QUANTILES = (0.5, 0.2, 0.8)
+_WARMUP, _REP = 25.0, 100.0  # milliseconds to spend
 
 
 class Config:
@@ -98,21 +100,22 @@ class Autotuner(Wrapper):
     def __init__(
         self,
         fn: Any,
+        arg_names: Sequence[str],
         configs: Sequence[Config],
         key: Sequence[str],
-        *,
-        prune_configs_by: Mapping[str, Any] | None = None,
         reset_to_zero: Sequence[str] | None = None,
         restore_value: Sequence[str] | None = None,
         pre_hook: Callable[..., Any] | None = None,
         post_hook: Callable[..., Any] | None = None,
-        warmup: float = 25,
-        rep: float = 100,
+        prune_configs_by: Mapping[str, Any] | None = None,
+        warmup: float | None = None,
+        rep: float | None = None,
         use_cuda_graph: bool = False,
         do_bench: Callable[..., Any] | None = None,
         cache_results: bool = True,
     ) -> None:
         super().__init__(fn)
+        self.arg_names = list(arg_names)
         self.configs = list(configs) or [Config({})]
         self.keys = list(key)
         self.reset_to_zero = list(reset_to_zero or ())
@@ -120,7 +123,15 @@ class Autotuner(Wrapper):
         self._check_names()
         self._prune_by = dict(prune_configs_by or {})
         self._pre_hook, self._post_hook = pre_hook, post_hook
-        self._times: dict[str, Any] = {"warmup": warmup, "rep": rep}
+        self.user_defined_pre_hook = pre_hook is not None
+        self.user_defined_post_hook = post_hook is not None
+        self.pre_hook = pre_hook or _do_nothing
+        self.post_hook = post_hook or _do_nothing
+        self.nargs: dict[str, Any] | None = None
+        self._times: dict[str, Any] = {
+            "warmup": _WARMUP if warmup is None else warmup,
+            "rep": _REP if rep is None else rep,
+        }
         self._do_bench = do_bench
         self._keeps_results = cache_results
         self.cache: dict[Hashable, Config] = {}
@@ -137,7 +148,7 @@ class Autotuner(Wrapper):
                     note=f"its parameters are {', '.join(self.arg_names)}.",
                 )
         for choice in self.configs:
-            if unknown := set(choice.kwargs) - set(self.arg_names):
+            if unknown := set(choice.kwargs) - {*self.arg_names, *IGNORED_OPTIONS}:
                 raise ValueRangeError(
                     f"A configuration of '{self.__name__}' sets {sorted(unknown)}, which are not "
                     "among its parameters."
@@ -187,6 +198,16 @@ class Autotuner(Wrapper):
         return (*values, *kinds)
 
     # --- tuning ----------------------------------------------------------------------------------
+
+    def prune_configs(self, kwargs: dict[str, Any]) -> list[Config]:
+        """The configurations worth trying, for subclasses that set `nargs` and choose."""
+        return self._pruned({**(self.nargs or {}), **kwargs}, kwargs)
+
+    def _bench(
+        self, *args: Any, config: Config, grid: Any, warmup: bool = False, **kwargs: Any
+    ) -> list[float]:
+        """Milliseconds of a launch, for the same subclasses: median and quantiles."""
+        return [_Trial(self, args, kwargs, grid).measure(config)] * len(_QUANTILES)
 
     def _pruned(self, named: dict[str, Any], kwargs: Mapping[str, Any]) -> list[Config]:
         """The configurations worth trying."""
@@ -335,6 +356,10 @@ class _Trial:
             _fill(everything[name], value)
 
 
+def _do_nothing(*args: Any, **kwargs: Any) -> None:
+    """A hook that is not there."""
+
+
 def _copy(value: Any) -> Any:
     """An array with the same elements that lie in the same way."""
     if isinstance(value, np.ndarray):
@@ -379,7 +404,12 @@ def _tell(
 
 
 def autotune(
-    configs: Sequence[Config], key: Sequence[str], **settings: Any
+    configs: Sequence[Config],
+    key: Sequence[str],
+    prune_configs_by: Mapping[str, Any] | None = None,
+    reset_to_zero: Sequence[str] | None = None,
+    restore_value: Sequence[str] | None = None,
+    **settings: Any,
 ) -> Callable[[Any], Any]:
     """Launch a kernel with the fastest of `configs`, measured once per key.
 
@@ -390,4 +420,6 @@ def autotune(
     measured; warmup and rep, milliseconds per configuration; do_bench, measures instead of
     `testing.do_bench`; cache_results, keep times on disk.
     """
-    return lambda fn: Autotuner(fn, configs, key, **settings)
+    settings["prune_configs_by"] = prune_configs_by
+    settings |= {"reset_to_zero": reset_to_zero, "restore_value": restore_value}
+    return lambda fn: Autotuner(fn, getattr(fn, "arg_names", ()), configs, key, **settings)

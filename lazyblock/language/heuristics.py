@@ -8,9 +8,10 @@ from typing import Any
 from lazyblock.errors import LaunchError
 from lazyblock.language.compiled import CompiledKernel
 from lazyblock.language.jit import JitFunction
+from lazyblock.language.kernel_interface import KernelInterface
 
 
-class Wrapper:
+class Wrapper(KernelInterface):
     """A kernel whose launches get more arguments; other attributes are the kernel's."""
 
     def __init__(self, fn: Any) -> None:
@@ -21,7 +22,7 @@ class Wrapper:
             )
         self.fn = fn
         self.base_fn: JitFunction = fn.base_fn if isinstance(fn, Wrapper) else fn
-        self.arg_names = [parameter.name for parameter in self.base_fn.parameters]
+        self.arg_names = self.base_fn.arg_names
         self.__name__ = self.base_fn.name
         self.__doc__ = self.base_fn.__doc__
 
@@ -30,15 +31,8 @@ class Wrapper:
             raise AttributeError(name)
         return getattr(self.fn, name)
 
-    def __getitem__(self, grid: Any) -> Callable[..., Any]:
-        return lambda *args, **kwargs: self.run(*args, grid=grid, **kwargs)
-
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.fn(*args, **kwargs)
-
-    def run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
-        """Launch with the chosen arguments."""
-        raise NotImplementedError
 
     def by_name(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """Arguments by parameter, with options among them."""

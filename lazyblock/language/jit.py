@@ -8,6 +8,7 @@ kind, and packs them; a kind that is new goes through the front end and the pipe
 from __future__ import annotations
 
 import functools
+import inspect
 import operator
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -22,6 +23,7 @@ from lazyblock.language.effects import find_written
 from lazyblock.language.frontend import build_program
 from lazyblock.language.function import KernelFunction
 from lazyblock.language.interpreted import run_eagerly
+from lazyblock.language.kernel_interface import KernelInterface, KernelParam
 from lazyblock.language.kinds import CONSTANT, are_alike, describe_kind, devices_in, spec_of
 from lazyblock.language.specs import ArgumentSpec, Constant, Pointer, Scalar
 from lazyblock.language.unfilled import warn_about_unfilled_loads
@@ -62,7 +64,7 @@ def jit(function: Callable[..., Any] | None = None, **settings: Any) -> Any:
     return JitFunction(function, **settings)
 
 
-class JitFunction(KernelFunction):
+class JitFunction(KernelFunction, KernelInterface):
     """A kernel: `kernel[grid](...)` launches, `kernel.warmup(..., grid=...)` only compiles.
 
     pre_run_hooks: called with a launch's arguments before it.
@@ -89,12 +91,34 @@ class JitFunction(KernelFunction):
         self.interpret = interpret
         self.pre_run_hooks: list[Callable[..., Any]] = []
         self._repr = repr
-        plain = {*(do_not_specialize or ()), *(do_not_specialize_on_alignment or ())}
-        self._names = [parameter.name for parameter in self.parameters]
+        self.do_not_specialize = tuple(do_not_specialize or ())
+        plain = {*self.do_not_specialize, *(do_not_specialize_on_alignment or ())}
+        self.arg_names = [parameter.name for parameter in self.parameters]
         self._bind: Callable[..., Bound] = make_binder(self.name, self.parameters, plain)
         self._compiled: dict[Hashable, CompiledKernel] = {}
         self._programs: dict[Hashable, Program] = {}
         self._lock = threading.RLock()
+
+    # --- what wrappers ask for -------------------------------------------------------------------
+
+    @functools.cached_property
+    def params(self) -> list[KernelParam]:
+        plain = self.do_not_specialize
+        return [
+            KernelParam(
+                n, p.name, p.default, p.annotation, p.is_constexpr, bool({n, p.name} & {*plain})
+            )
+            for n, p in enumerate(self.parameters)
+        ]
+
+    @functools.cached_property
+    def signature(self) -> inspect.Signature:
+        return inspect.signature(self.python_function)
+
+    @property
+    def cache_key(self) -> str:
+        """`key()`, under the name Triton has it."""
+        return self.key()
 
     # --- launching -------------------------------------------------------------------------------
 
@@ -167,11 +191,11 @@ class JitFunction(KernelFunction):
     def _tell_reason(self, kinds: Sequence[Any]) -> None:
         """Say what is compiled, and what the last kernel was not compiled for."""
         words = list(map(describe_kind, kinds))
-        arguments = ", ".join(f"{n}: {w}" for n, w in zip(self._names, words, strict=True))
+        arguments = ", ".join(f"{n}: {w}" for n, w in zip(self.arg_names, words, strict=True))
         reason = "the first of its kind"
         if self._compiled:
             last = list(map(describe_kind, self.kernels[-1].kinds))
-            changes = zip(self._names, last, words, strict=True)
+            changes = zip(self.arg_names, last, words, strict=True)
             new = [f"{name} was {before}" for name, before, now in changes if before != now]
             reason = "; ".join(new) or "other options, settings or text"
         events.emit(events.Specialisation(self.name, arguments, reason))
@@ -226,7 +250,7 @@ class JitFunction(KernelFunction):
             elif name not in IGNORED_OPTIONS:
                 raise LaunchError(
                     f"'{self.name}' has no parameter and a launch no option '{name}'.",
-                    note=f"its parameters are {', '.join(self._names) or 'none'}.",
+                    note=f"its parameters are {', '.join(self.arg_names) or 'none'}.",
                     hint=f"options are {', '.join(DEFAULTS)} and Triton's other hints.",
                 )
         _check_power_of_two("num_warps", settings["num_warps"], _MOST_WARPS)
@@ -236,7 +260,7 @@ class JitFunction(KernelFunction):
     def _as_grid(self, grid: Any, values: Sequence[Any], options: dict[str, Any]) -> Grid:
         """Three extents from 1 to 3 of them, a number, or a function of the arguments' names."""
         if callable(grid):
-            grid = grid({**options, **dict(zip(self._names, values, strict=True))})
+            grid = grid({**options, **dict(zip(self.arg_names, values, strict=True))})
         extents = grid if isinstance(grid, (tuple, list)) else (grid,)
         if not 1 <= len(extents) <= _MAX_RANK:
             raise ValueRangeError(f"A grid has 1 to 3 extents, got {grid!r}.")
@@ -276,7 +300,7 @@ class JitFunction(KernelFunction):
 
         Arguments that it was compiled for may be left out. Raises: LaunchError for other kinds.
         """
-        if len(args) + len(kwargs) < len(self._names):
+        if len(args) + len(kwargs) < len(self.arg_names):
             args = tuple(self._with_constants(kernel, args))
         values, kinds, leaves, options = self._bind(*args, **kwargs)
         if not are_alike(kinds, kernel.kinds):

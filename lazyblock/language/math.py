@@ -1,5 +1,11 @@
-"""`tl.math`: the functions of elements under the names some kernels call them by."""
+"""`tl.math`: the functions of elements under the names some kernels call them by.
 
+Names of libdevice are found here too: older kernels call it by this name.
+"""
+
+from typing import Any
+
+from lazyblock.language.extra import libdevice
 from lazyblock.language.semantics.elementwise import (
     abs,
     ceil,
@@ -43,3 +49,9 @@ __all__ = [
     "sqrt_rn",
     "umulhi",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return getattr(libdevice, name)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import lazyblock.language as language
 from lazyblock.errors import SemanticError
-from lazyblock.language.constexpr import builtin
+from lazyblock.language.constexpr import builtin, constexpr_function
 from lazyblock.language.context import current_builder
 from lazyblock.language.dtypes import dtype, float32, int32, uint32
 from lazyblock.language.semantics import arithmetic, elementwise
@@ -206,3 +207,15 @@ def swizzle2d(i: Any, j: Any, size_i: Any, size_j: Any, size_g: Any) -> tuple[te
     rows = elementwise.minimum(size_i - first, size_g)
     within = number % per_group
     return first + within % rows, within // rows
+
+
+@constexpr_function
+def _log2(n: int) -> int:
+    return n.bit_length() - 1
+
+
+def __getattr__(name: str) -> Any:
+    """Triton's module of this name has more of the language's names."""
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return getattr(language, name)

@@ -228,6 +228,29 @@ def test_unknown_names_are_told_when_decorating():
         lb.autotune(CONFIGS, key=[])(lambda: None)
 
 
+def test_configurations_may_carry_hints_of_other_gpus():
+    kernel, _ = make_kernel([lb.Config({"BLOCK": 64, "waves_per_eu": 2, "kpack": 1})])
+    x = numbers(100)
+    kernel[grid](x, n=100, factor=2.0)
+    np.testing.assert_array_equal(x, numbers(100) * 2)
+
+
+def test_subclasses_of_the_tuner_choose_themselves():
+    class Chooser(lb.runtime.Autotuner):
+        def run(self, *args, grid, **kwargs):
+            self.nargs = dict(zip(self.arg_names, args, strict=False))
+            times = {c: self._bench(*args, config=c, grid=grid) for c in self.prune_configs(kwargs)}
+            self.best_config = max(times, key=times.__getitem__)
+            return self.fn.run(*args, grid=grid, **self.best_config.all_kwargs())
+
+    base, clock = make_kernel()
+    chooser = Chooser(base.fn, base.fn.arg_names, CONFIGS, ["n"], do_bench=clock)
+    x = numbers(100)
+    chooser[grid](x, 100, 2.0)
+    assert len(clock.measured) == len(CONFIGS) and chooser.best_config in CONFIGS
+    np.testing.assert_array_equal(x, numbers(100) * 2)
+
+
 def test_warmup_compiles_every_configuration():
     kernel, clock = make_kernel()
     kernels = kernel.warmup(np.float32, n=100, factor=2.0)

@@ -130,6 +130,8 @@ def test_a_last_colon_for_no_axis_counts_for_nothing():
     results = evaluate(lambda x: [tl.sum(x)[None, None, :], x[:, :, :]], A)
     assert_same_bits(results[0].data, A.sum(dtype=np.int32).reshape(1, 1))
     assert_same_bits(results[1].data, A)
+    scalars = evaluate(lambda x: [tl.sum(x)[:, None], tl.sum(x)[None, :]], A)
+    assert [scalar.data.tolist() for scalar in scalars] == [[A.sum()]] * 2
     with pytest.raises(SemanticError, match="3 indices for a block of 2 axes"):
         evaluate(lambda x: x[:, :, 0], A)
 

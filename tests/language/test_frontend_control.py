@@ -183,6 +183,19 @@ def test_an_index_defined_before_keeps_its_last_value():
     assert run_kernel(kernel, zeros(1, np.int32), 0) == 100
 
 
+@pytest.mark.parametrize("bounds", [(0, 5, 1), (2, 9, 3), (7, 0, -2)])
+def test_an_index_keeps_its_last_value_behind_the_loop(bounds):
+    start, stop, step = bounds
+
+    def kernel(out, start, stop, STEP: tl.constexpr):
+        for i in range(start, stop, STEP):
+            tl.store(out + 1, i)
+        tl.store(out, i)
+
+    last = range(*bounds)[-1]
+    np.testing.assert_array_equal(run_kernel(kernel, zeros(2), start, stop, STEP=step), last)
+
+
 def test_static_ranges_and_tuples_are_unrolled():
     def kernel(out, n):
         total = 0

@@ -114,12 +114,6 @@ def only_in_loop(x, n):
     tl.store(x, last)
 
 
-def index_after_loop(x, n):
-    for i in range(n):  # noqa: B007
-        pass
-    tl.store(x, i)
-
-
 def read_before(x, n):
     tl.store(x, later)  # noqa: F821
     later = 3  # noqa: F841
@@ -179,11 +173,6 @@ def ternary_of_two_types(x, n):
             only_in_loop,
             "'last' has a value only inside the loop at line {1}.",
             "give 'last' a value before the loop.",
-        ),
-        (
-            index_after_loop,
-            "'i' has a value only inside the loop at line {1}.",
-            "give 'i' a value before the loop.",
         ),
         (read_before, "'later' is read before it is assigned.", ""),
         (

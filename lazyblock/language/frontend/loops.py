@@ -88,6 +88,13 @@ class Bounds:
             count = builder.sub(self.stop, builder.sub(count, self.start))
         return tensor(builder.cast(count, self.type.ir))
 
+    def last(self, frame: Frame) -> tensor:
+        """The index of the last iteration of a loop that has one."""
+        builder = frame.builder
+        way = builder.sub(builder.sub(self.stop, self.start), 1)
+        way = builder.sub(way, builder.rem(way, self.step))
+        return self.index(frame, builder.add(self.start, way))
+
 
 def _read_bounds(frame: Frame, loop: Any) -> Bounds:
     """Bounds of one integer type; a falling range is turned round."""
@@ -122,6 +129,8 @@ def _run_range(frame: Frame, node: ast.For, target: str, loop: Any) -> None:
     initial = [leaf.handle for leaf in carried.initial()]
     results = frame.builder.for_(bounds.start, bounds.stop, bounds.step, initial, body)
     finish_loop(carried, before, typed(results, carried.initial()))
+    if target not in carried.names and frame.is_needed(target):
+        frame.scope.set(target, bounds.last(frame))
 
 
 def _run_counted(

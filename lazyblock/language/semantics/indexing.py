@@ -81,7 +81,9 @@ def subscript(value: tensor, index: Any) -> tensor:
 
 
 def _fill_ellipsis(parts: list[Any], ndim: int) -> list[Any]:
-    """`parts` with an entry for each axis; a last ':' for no axis counts for nothing."""
+    """`parts` with an entry for each axis; a last ':' for no axis, any in a scalar, is nothing."""
+    if not ndim:
+        parts = [part for part in parts if not _is_whole(part)]
     taken = len([part for part in parts if part is not None and part is not Ellipsis])
     while taken > ndim and _is_whole(parts[-1]):
         parts, taken = parts[:-1], taken - 1

@@ -13,6 +13,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from lazyblock import testing
+from lazyblock.language.autotune import Autotuner, Config, autotune
+from lazyblock.language.heuristics import Heuristics, heuristics
+from lazyblock.language.jit import JitFunction as JITFunction
+from lazyblock.language.kernel_interface import KernelInterface
 from lazyblock.lazy_imports import lazy_import
 
 pipeline = lazy_import("lazyblock.pipeline")
@@ -80,6 +84,9 @@ class ActiveDriver:
         """`testing.do_bench`."""
         return testing.do_bench
 
+
+__all__ = ["Autotuner", "Config", "Heuristics", "JITFunction", "KernelInterface", "autotune"]
+__all__ += ["GPUTarget", "driver", "heuristics", "set_allocator"]
 
 driver = SimpleNamespace(active=ActiveDriver())
 
