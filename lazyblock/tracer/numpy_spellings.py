@@ -66,7 +66,7 @@ def _from_namespace(name: str) -> Callable[..., Any]:
 
 
 def _sorting(name: str) -> Callable[..., Any]:
-    """Sorting is stable whatever `kind` says; axis None sorts the elements in C order."""
+    """Axis None sorts the elements in C order."""
 
     def spelled(
         a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None
@@ -74,7 +74,7 @@ def _sorting(name: str) -> Callable[..., Any]:
         if order is not None:
             raise DTypeError("Cannot specify order when the array has no fields.")
         x = to_array(a) if axis is not None else to_array(a).ravel()
-        result: Array = getattr(namespace(), name)(x, axis=-1 if axis is None else axis)
+        result: Array = getattr(namespace(), name)(x, axis=-1 if axis is None else axis, kind=kind)
         return result
 
     return spelled

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lazyblock import dtypes
-from lazyblock.errors import ShapeError, ValueRangeError
+from lazyblock.errors import DTypeError, ShapeError, ValueRangeError
 from lazyblock.tracer.array import Array
 from lazyblock.tracer.creation import asarray, to_array
 from lazyblock.tracer.folds import Axis
@@ -46,6 +46,8 @@ def searchsorted(x1: Any, x2: Any, /, side: str = "left", sorter: Any = None) ->
     if side not in ("left", "right"):
         raise ValueRangeError(f"search side must be 'left' or 'right' (got {side!r})")
     arrays = [to_array(x) for x in (x1, x2, *([] if sorter is None else [sorter]))]
+    if sorter is not None and not dtypes.is_integer(arrays[2].dtype):
+        raise DTypeError("sorter must only contain integers")
     if arrays[0].ndim != 1:
         raise ShapeError("object too deep for desired array")
     (found,) = host_call(search, arrays, [(arrays[1].shape, dtypes.int64)], side=side)

@@ -26,6 +26,22 @@ class Shaping(Attributes):
     __slots__ = ()
 
     @property
+    def shape(self) -> Shape:
+        return self._cell.node.shape if self._view is None else self._view.shape
+
+    @shape.setter
+    def shape(self, value: Any) -> None:
+        """Give this handle other extents. Raises: AttributeError where that takes a copy."""
+        new_shape = _complete_shape(value, self.shape)
+        view = (self._view or whole(self._cell.node.shape)).reshaped(new_shape)
+        if view is None:
+            raise AttributeError(
+                "Incompatible shape for in-place modification. Use `.reshape()` to make a copy "
+                "with the desired shape."
+            )
+        self._view = None if self._shows_all(view) else view
+
+    @property
     def T(self) -> Self:
         return self.transpose()
 

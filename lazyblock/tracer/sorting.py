@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lazyblock import dtypes
+from lazyblock.errors import DTypeError, ValueRangeError
 from lazyblock.shapes import normalize_axis
 from lazyblock.tracer.array import Array
 from lazyblock.tracer.creation import to_array
@@ -19,9 +20,19 @@ NDArray = npt.NDArray[Any]
 
 
 def sort(
-    x: Any, /, axis: int | None = -1, *, descending: bool = False, stable: bool = True
+    x: Any,
+    /,
+    axis: int | None = -1,
+    *,
+    descending: bool = False,
+    stable: bool = True,
+    kind: str | None = None,
 ) -> Array:
-    """The elements in order along `axis` (None: all of them, on one axis)."""
+    """The elements in order along `axis` (None: all of them, on one axis).
+
+    Sorting is stable whatever `stable` and `kind`, NumPy's, say. Raises: ValueRangeError.
+    """
+    _check_kind(kind)
     array, axis = _along(x, axis, "sort")
     results = [(array.shape, array.dtype)]
     (found,) = host_call(sort_values, [array], results, axis=axis, descending=descending)
@@ -29,13 +40,29 @@ def sort(
 
 
 def argsort(
-    x: Any, /, axis: int | None = -1, *, descending: bool = False, stable: bool = True
+    x: Any,
+    /,
+    axis: int | None = -1,
+    *,
+    descending: bool = False,
+    stable: bool = True,
+    kind: str | None = None,
 ) -> Array:
     """The places, as int64, from which `sort` takes its elements; equal ones in their order."""
+    _check_kind(kind)
     array, axis = _along(x, axis, "argsort")
     results = [(array.shape, dtypes.int64)]
     (found,) = host_call(sort_places, [array], results, axis=axis, descending=descending)
     return found
+
+
+def _check_kind(kind: Any) -> None:
+    if kind is not None and not isinstance(kind, str):
+        raise DTypeError(f"sort kind must be str, not {type(kind).__name__}")
+    if kind is not None and kind[:1].lower() not in tuple("qhms"):
+        raise ValueRangeError(
+            f"sort kind must be one of 'quick', 'heap', or 'stable' (got {kind!r})"
+        )
 
 
 def _along(x: Any, axis: int | None, operation: str) -> tuple[Array, int]:

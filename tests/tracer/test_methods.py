@@ -110,6 +110,21 @@ def test_read_only_arrays():
     same(x, X + 1)
 
 
+def test_a_shape_that_is_set_is_that_of_the_handle():
+    x, host = lazy(X), X.copy()
+    part = x[:1]
+    for a in (x, host):
+        a.shape = (-1, 2)
+        a[1] = 7
+        with pytest.raises(ValueError, match="cannot reshape"):
+            a.shape = (5, 5)
+    assert x.shape == host.shape
+    np.testing.assert_array_equal(x.numpy(), host)
+    np.testing.assert_array_equal(part.numpy(), host.reshape(X.shape)[:1])
+    with pytest.raises(AttributeError, match="Incompatible shape"):
+        x.T.shape = (-1,)
+
+
 def test_views_as_a_class_show_the_elements():
     x = lazy(X)
     for view in (x.view(type(x)), x.view(np.ndarray), x.view(type=type(x)), x.view(x.dtype)):
