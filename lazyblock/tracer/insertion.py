@@ -69,12 +69,12 @@ def _places(obj: Any, extent: int) -> NDArray:
     """Numbers of slices, which bools tell by their places. Raises: ShapeError, IndexError."""
     if isinstance(obj, slice):
         return np.arange(*obj.indices(extent))
-    places = np.asarray(obj)
+    places = np.asarray(_as_index(obj))
     if places.ndim > 1:
         raise ShapeError("index array argument obj to insert must be one dimensional or scalar")
     if places.dtype == np.bool:
         return np.flatnonzero(places)
-    return places.astype(np.int64) if not (places.size or isinstance(obj, np.ndarray)) else places
+    return places
 
 
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Array:
@@ -88,7 +88,10 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Array:
 
 
 def _as_index(obj: Any) -> Any:
-    return obj if isinstance(obj, (slice, int)) else np.asarray(obj)
+    if isinstance(obj, (slice, int)):
+        return obj
+    places = np.asarray(obj)
+    return places.astype(np.int64) if not (places.size or isinstance(obj, np.ndarray)) else places
 
 
 def resize(a: Any, new_shape: Any) -> Array:

@@ -55,9 +55,10 @@ def call(ufunc: np.ufunc, inputs: tuple[Any, ...], out: Out, where: Any, setting
         results = _call_in_loop(ufunc, inputs, out, settings)
     else:
         results = _call_plainly(ufunc, inputs)
+    casting = settings.get("casting", "same_kind")
     if where is not True:
-        results = _choose(as_mask(where), results, out)
-    return store(ufunc, results, out, settings.get("casting", "same_kind"))
+        results = _choose(as_mask(where), results, out, ufunc.__name__, casting)
+    return store(ufunc, results, out, casting)
 
 
 def _check_settings(ufunc: np.ufunc, settings: Any) -> None:
@@ -176,13 +177,18 @@ def as_mask(where: Any) -> Array:
     return mask
 
 
-def _choose(mask: Array, results: tuple[Any, ...], out: Out) -> tuple[Any, ...]:
-    """Results where the mask holds; else what is in `out`, or zeros."""
-    others = (0 if target is None else target for target in out)
-    return tuple(
-        record(FUNCTIONS["where"], mask, x, _to_dtype(other, x.dtype, None))
-        for x, other in zip(results, others, strict=True)
-    )
+def _choose(
+    mask: Array, results: tuple[Any, ...], out: Out, name: str, casting: str
+) -> tuple[Any, ...]:
+    """Results where the mask holds; else what is in `out`, in whose dtype they are, or zeros."""
+    chosen = []
+    for result, target in zip(results, out, strict=True):
+        if target is not None and casting != "unsafe":
+            check_cast(result.dtype, target.dtype, name)
+        dtype = result.dtype if target is None else dtypes.as_dtype(target.dtype)
+        other = _to_dtype(0 if target is None else target, dtype, None)
+        chosen.append(record(FUNCTIONS["where"], mask, result.astype(dtype, copy=False), other))
+    return tuple(chosen)
 
 
 def store(ufunc: np.ufunc, results: tuple[Any, ...], out: Out, casting: str) -> Any:
@@ -238,10 +244,11 @@ def _call_core(ufunc: np.ufunc, inputs: tuple[Any, ...], settings: Any) -> tuple
     if form is None:
         raise DTypeError(f"'{ufunc.__name__}' of lazy arrays is not offered.")
     result = form(*operands, **axis)
-    if axes is not None and len(axes) > ufunc.nin:
+    if settings.get("keepdims"):  # only of functions whose results have no core axes
+        place = axis.get("axis", -1) if axes is None else (axes[ufunc.nin :] or axes)[0]
+        result = namespace().expand_dims(result, place)
+    elif axes is not None and len(axes) > ufunc.nin:
         result = _move_core(result, axes[ufunc.nin], True)
-    if settings.get("keepdims"):
-        result = namespace().expand_dims(result, axis.get("axis", -1))
     return (result,)
 
 

@@ -58,6 +58,13 @@ CALLS = [
     *(call(name, REALS, out=[]) for name in ("exp", "sum", "mean", "cumsum", "add.reduce")),
     call("add", INTS, INTS, out=REALS.copy(), casting="no"),
     call("add", REALS, 1, where=MASK, out=REALS.copy()),
+    call("add", INTS, 1, where=MASK, out=REALS.copy()),
+    call("add", REALS, 1, where=MASK, out=INTS.copy()),
+    call("add", REALS, 1, where=MASK, out=INTS.copy(), casting="unsafe"),
+    *(
+        call("vecdot", REALS, REALS, keepdims=True, **axes)
+        for axes in ({}, {"axis": 0}, {"axes": [0, 0, 0]}, {"axes": [0, 0, 1]})
+    ),
     call("divmod", REALS, 0.75),
     *(call(f"{name}.reduce", x) for name in ("add", "multiply", "maximum") for x in (REALS, INTS)),
     call("add.reduce", REALS, axis=(0, 1), keepdims=True, initial=2.0),
