@@ -129,7 +129,11 @@ def _spacing(value: Any, x: Array, axis: int) -> Any:
         raise ShapeError("when 1d, distances must match the length of the corresponding dimension")
     if dtypes.is_integer(places.dtype):
         places = places.astype(dtypes.float64)
-    return _steps(places, 0)
+    steps = _steps(places, 0)
+    if isinstance(value, Array) or not steps.size:
+        return steps
+    known = steps.numpy()
+    return known[0] if (known == known[0]).all() else steps
 
 
 def _gradient(x: Array, axis: int, distance: Any, edge_order: int) -> Array:
@@ -150,6 +154,8 @@ def _gradient(x: Array, axis: int, distance: Any, edge_order: int) -> Array:
         )
         a, b, c = (_along(weight, axis, x.ndim) for weight in weights)
         inner = a * before + b * middle + c * after
+        is_even = (distance == distance[0]).all()  # then NumPy does not look at the middle
+        inner = where(is_even, (after - before) / (2.0 * distance[0]), inner)
         ends = distance, distance[::-1]
     first = edge(x, axis, ends[0])
     last = edge(_at(x, axis, slice(None, None, -1)), axis, ends[1])

@@ -7,12 +7,13 @@ scalars, nested lists, and Python numbers, which are weak.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
-from lazyblock.errors import DTypeError
+from lazyblock.errors import DTypeError, ValueRangeError
 from lazyblock.tracer.array import Array, record, recorder
 from lazyblock.tracer.creation import to_array
 from lazyblock.tracer.functions import FUNCTIONS, Function
+from lazyblock.tracer.protocols import namespace
 
 __all__ = [
     "abs",
@@ -118,6 +119,8 @@ __all__ = [
     "trunc",
     "where",
 ]
+
+_NOT_GIVEN: Any = object()
 
 Unary = Callable[[Any], Array]
 Binary = Callable[[Any, Any], Array]
@@ -242,8 +245,20 @@ bitwise_right_shift = right_shift = _binary("right_shift")
 subtract = _binary("subtract")
 
 
-def where(condition: Any, x1: Any, x2: Any, /) -> Array:
-    """Elements of `x1` where `condition` holds, of `x2` elsewhere."""
+@overload
+def where(condition: Any, /) -> tuple[Array, ...]: ...
+
+
+@overload
+def where(condition: Any, x1: Any, x2: Any, /) -> Array: ...
+
+
+def where(condition: Any, x1: Any = _NOT_GIVEN, x2: Any = _NOT_GIVEN, /) -> Any:
+    """Elements of `x1` where `condition` holds, of `x2` elsewhere; alone, its `nonzero`."""
+    if x1 is _NOT_GIVEN or x2 is _NOT_GIVEN:
+        if x1 is x2:
+            return namespace().nonzero(condition)
+        raise ValueRangeError("either both or neither of x and y should be given")
     function = FUNCTIONS["where"]
     return _checked(record(function, condition, x1, x2), function, condition, x1, x2)
 

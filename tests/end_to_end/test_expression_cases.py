@@ -7,7 +7,6 @@ import gc
 import itertools
 import re
 import threading
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -454,9 +453,8 @@ def test_evaluated_arrays_do_not_outlive_their_handles():
 def test_captured_arrays_are_arguments():
     c = np.arange(10**6, dtype=f64)
     f = lb.compile(lambda x: (lazy(c) * x).sum())
-    start = time.perf_counter()
     assert f(lazy(np.ones(1))).item() == c.sum()
-    assert time.perf_counter() - start < 5
+    assert all(len(kernel.ir) < 10_000 for kernel in f.kernels)
 
 
 # Threads and processes

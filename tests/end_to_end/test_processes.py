@@ -54,7 +54,7 @@ def test_hash_seed_does_not_change_keys(tmp_path):
 
 @pytest.mark.case("BR-74")
 def test_processes_starting_cold_at_once_all_succeed(tmp_path):
-    processes = [start(tmp_path / "c") for _ in range(8)]
+    processes = [start(tmp_path / "c") for _ in range(4)]
     outputs = [finish(process) for process in processes]
     assert all(set(found.split()) <= {"none", "disk"} for found, *_ in outputs)
     assert len({values for _, values, *_ in outputs}) == 1

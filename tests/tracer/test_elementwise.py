@@ -165,6 +165,14 @@ def test_where_and_clip_promote():
     assert_records_numpy(lambda a: a.clip(0.5, None), y)
 
 
+def test_where_alone_gives_places():
+    condition = lb.asarray([[1, 0], [0, 1]], device="cpu")
+    rows, columns = lb.where(condition)
+    assert (rows.tolist(), columns.tolist()) == ([0, 1], [0, 1])
+    with pytest.raises(ValueError, match="either both or neither of x and y should be given"):
+        lb.where(condition, 1)
+
+
 def test_comparisons_of_int64_and_uint64_are_by_value():
     signed = np.array([-1, 0, 1, 2**63 - 1])
     unsigned = np.array([2**64 - 1, 0, 1, 2**63], np.uint64)

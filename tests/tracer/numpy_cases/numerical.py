@@ -11,6 +11,7 @@ BYTES = sample((5, 6), "uint8", 3)
 BOOLS = sample((5, 6), "bool", 4)
 NUMBERS = [REALS, SINGLES, INTS, BYTES]
 PLACES = np.cumsum(sample(6, "float64") ** 2 + 0.1)
+HOLED = np.where(np.arange(30).reshape(5, 6) == 8, np.nan, REALS)
 MODES = ("full", "same", "valid")
 
 CALLS = [
@@ -26,6 +27,8 @@ CALLS = [
         ]
     ),
     call("gradient", REALS, PLACES),
+    call("gradient", HOLED, 10.0 * np.arange(6), axis=1),  # even: NumPy leaves the middle out
+    call("gradient", HOLED, PLACES, axis=1),
     call("gradient", REALS, 1, 2, 3),
     call("gradient", REALS[:1]),
     call("gradient", REALS, edge_order=3),
