@@ -55,6 +55,11 @@ def chain(step: Callable[[Any], Any], start: Any) -> Callable[[], Any]:
     return run
 
 
+def comparisons(x: Any) -> Callable[[], Any]:
+    """Return what compares an array with different numbers, again and again."""
+    return lambda: [x > number for number in range(CHAIN)]
+
+
 def repeat(call: Callable[[], Any]) -> Callable[[], None]:
     """Return what makes a call as often as a chain has operations."""
 
@@ -72,15 +77,21 @@ def main(device: str | None) -> None:
     steps: dict[str, Callable[[Any], Any]] = {
         "x + y": lambda z: z + y,
         "x * 1.5": lambda z: z * 1.5,
+        "1 - x": lambda z: 1 - z,
+        "x ** 2": lambda z: z**2,
+        "-x": lambda z: -z,
         "lb.sin(x)": lb.sin,
-        "x - y": lambda z: x - z,
+        "lb.add(x, y)": lambda z: lb.add(z, y),
     }
     print(f"a Python object of two attributes {measure(repeat(lambda: _Pair(x, y)), CHAIN):8.2f}")
     for name, step in steps.items():
         took = measure(chain(step, x), CHAIN)
         print(f"recording {name:23s} {took:8.2f}   limit {RECORDING_LIMIT_US}")
+    took = measure(comparisons(x), CHAIN)
+    print(f"recording {'x > 0':23s} {took:8.2f}   limit {RECORDING_LIMIT_US}")
+    for name, step in {"np.sin(x)": np.sin, "np.add(x, y)": lambda z: np.add(z, y)}.items():
+        print(f"recording {name:23s} {measure(chain(step, x), CHAIN):8.2f}")
     for name, call in {
-        "np.sin(x)": lambda: np.sin(x),
         "x[1:] + y[1:]": lambda: x[1:] + y[1:],
     }.items():
         print(f"recording {name:23s} {measure(repeat(call), CHAIN):8.2f}")

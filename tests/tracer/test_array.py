@@ -10,6 +10,7 @@ import pytest
 import lazyblock as lb
 from lazyblock import errors
 from lazyblock.graph.ops import Op
+from lazyblock.tracer.functions import FUNCTIONS
 from tests.helpers.arrays import assert_records_numpy, assert_same_error, interpret_array
 
 
@@ -442,3 +443,14 @@ def test_an_element_keeps_its_value_when_the_array_changes():
         return x, first, shown + 0
 
     assert_records_numpy(swap, np.array([1, 2, 3]))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int16", "bool"])
+@pytest.mark.parametrize("name", ["multiply", "divide", "power", "greater", "copysign"])
+def test_scalars_seen_before_stay_themselves(name, dtype):
+    function, x = FUNCTIONS[name], lb.asarray(np.array([0, 1, 1]).astype(dtype)).node
+    scalars = (0.0, -0.0, 0, False, 1, 1.0, True, float("nan"), 2, 2.0, -1.5)
+    for scalar in (*scalars, *scalars[::-1]):
+        for is_first in (False, True):
+            again = function(scalar, x) if is_first else function(x, scalar)
+            assert function.with_scalar(x, scalar, is_first) is again
