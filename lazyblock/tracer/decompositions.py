@@ -103,7 +103,6 @@ def qr(x: Any, /, *, mode: str = "reduced") -> Any:
 def svd(
     x: Any,
     /,
-    *,
     full_matrices: bool = True,
     compute_uv: bool = True,
     hermitian: bool = False,
@@ -166,7 +165,10 @@ def pinv(x: Any, /, *, rtol: Any = None, rcond: Any = None, hermitian: bool = Fa
     """Pseudo-inverses; singular values up to `rtol` (NumPy: rcond) times the largest count as 0.
 
     rtol: numbers for the stack; None for max(M, N) times the dtype's epsilon.
+    Raises: ValueRangeError for both.
     """
+    if rtol is not None and rcond is not None:
+        raise ValueRangeError("`rtol` and `rcond` can't be both set.")
     matrices = _matrices(x)
     bound = rtol if rcond is None else rcond
     if bound is None:

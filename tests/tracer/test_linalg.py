@@ -66,6 +66,7 @@ def test_of_positive_matrices(name, dtype, device):
     "function",
     [
         lambda xp, a: xp.svd(a, full_matrices=False),
+        lambda xp, a: xp.svd(a, False),
         lambda xp, a: xp.svd(a, compute_uv=False),
         lambda xp, a: xp.svd(a[:, :3] @ a[:, :3].mT, hermitian=True).S,
         lambda xp, a: xp.qr(a, mode="complete"),
@@ -308,6 +309,8 @@ def test_a_singular_matrix_is_found_when_evaluated(device):
 
 
 def test_an_axis_counts_once():
+    with pytest.raises(ValueError, match="can't be both set"):
+        lb.linalg.pinv(np.eye(2), rtol=0.5, rcond=0.5)
     with pytest.raises(ValueError, match="Duplicate axis"):
         lb.linalg.norm(lb.ones((3, 3)), axis=(0, 0))
 
