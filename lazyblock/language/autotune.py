@@ -13,6 +13,7 @@ import math
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
@@ -141,7 +142,10 @@ class Autotuner(Wrapper):
         self._lock = threading.RLock()
 
     def _check_names(self) -> None:
-        for name in (*self.keys, *self.reset_to_zero, *self.restore_value):
+        for name in set(self.keys) - set(self.arg_names):
+            text = f"'{self.__name__}' has no parameter '{name}', which is a key of its tuning."
+            warnings.warn(text, stacklevel=4)
+        for name in (*self.reset_to_zero, *self.restore_value):
             if name not in self.arg_names:
                 raise ValueRangeError(
                     f"'{self.__name__}' has no parameter '{name}'.",

@@ -50,8 +50,11 @@ _BY_NAME = {
 _LONG = {facts.name: long for long, facts in _TABLE.items()}
 
 
+_made: dict[str, dtype] = {}  # number types by name
+
+
 class dtype:
-    """A number type. `dtype("fp32")`, `dtype("f32")`... give equal objects for equal names."""
+    """A number type. `dtype("fp32")`, `dtype("f32")`... give one object for equal names."""
 
     SINT_TYPES: list[str]
     UINT_TYPES: list[str]
@@ -71,6 +74,13 @@ class dtype:
         BOOLEAN = 0
         INTEGRAL = 1
         FLOATING = 2
+
+    def __new__(cls, name: Any = None, *others: Any, **named: Any) -> dtype:
+        """Kernels compare types with `is`."""
+        facts = _BY_NAME.get(getattr(name, "value", name)) if cls is dtype else None
+        if facts is None:
+            return super().__new__(cls)
+        return _made.setdefault(facts.name, super().__new__(cls))
 
     def __init__(self, name: Any) -> None:
         name = getattr(name, "value", name)
@@ -108,6 +118,11 @@ class dtype:
 
     @property
     def scalar(self) -> Any:
+        return self
+
+    @property
+    def value(self) -> Any:
+        """Itself: kernels ask for it as of a constexpr."""
         return self
 
     @property

@@ -10,6 +10,8 @@ from __future__ import annotations
 import functools
 import inspect
 import operator
+import re
+import textwrap
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
@@ -114,6 +116,12 @@ class JitFunction(KernelFunction, KernelInterface):
     @functools.cached_property
     def signature(self) -> inspect.Signature:
         return inspect.signature(self.python_function)
+
+    @property
+    def src(self) -> str:
+        """The text from `def` on."""
+        text = textwrap.dedent(self.source.text)
+        return text[re.search(r"^def\s", text, re.MULTILINE).start() :]  # type: ignore[union-attr]
 
     @property
     def cache_key(self) -> str:

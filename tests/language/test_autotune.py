@@ -221,6 +221,8 @@ def test_interpreter_mode_takes_the_first():
 
 def test_unknown_names_are_told_when_decorating():
     with pytest.raises(errors.ValueRangeError, match="'scale_body' has no parameter 'm'"):
+        make_kernel(reset_to_zero=["m"])
+    with pytest.warns(UserWarning, match="no parameter 'm', which is a key"):
         make_kernel(key=["m"])
     with pytest.raises(errors.ValueRangeError, match=r"sets \['SIZE'\]"):
         make_kernel([lb.Config({"SIZE": 3})])

@@ -495,6 +495,22 @@ def test_objects_are_carried_field_by_field():
     assert run_kernel(kernel, zeros(1, np.int32), 99) == 12
 
 
+def test_a_constexpr_of_a_tensor_is_the_tensor():
+    def kernel(out, n):
+        twice: tl.constexpr = n * 2
+        tl.store(out, twice)
+
+    assert run_kernel(kernel, zeros(1, np.int32), 4) == 8
+
+
+def test_types_are_compared_by_identity_too():
+    def kernel(out, TYPE: tl.constexpr):
+        if out.dtype.element_ty is tl.int32 and TYPE.value is tl.float16:
+            tl.store(out, 1)
+
+    assert run_kernel(kernel, zeros(1, np.int32), TYPE=tl.float16) == 1
+
+
 def test_constexpr_parameters_become_variables_when_assigned():
     def kernel(out, n, SIZE: tl.constexpr):
         SIZE = SIZE * 2

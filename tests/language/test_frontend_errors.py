@@ -261,7 +261,6 @@ def test_names_and_types_that_do_not_agree(kernel, message, hint):
         ("a = outer(x, q=1)", "'outer' has no parameter 'q'.", ""),
         ("a = outer[1](x)", "A kernel cannot launch another.", "f(x), not f[grid](x)"),
         ("a = n(3)", "cannot be called.", ""),
-        ("a: tl.constexpr = n", "A tl.constexpr must be known at compile time, got", "annotation"),
         ("a = (1, 2)[n]", "can only be indexed by a constant", "tl.constexpr"),
         (
             "a = [i for i in (1, 2) if n > 1]",

@@ -13,7 +13,7 @@ from lazyblock.language.frontend.expressions import apply_binary
 from lazyblock.language.frontend.frame import Frame, StatementRule
 from lazyblock.language.frontend.local import LocalFunction
 from lazyblock.language.frontend.loops import run_for
-from lazyblock.language.frontend.scope import BREAK, CONTINUE, RETURN, Missing, say
+from lazyblock.language.frontend.scope import BREAK, CONTINUE, RETURN, Missing
 from lazyblock.language.frontend.variables import as_variable, assign
 from lazyblock.language.frontend.while_loops import run_while
 from lazyblock.language.semantics.debug import device_assert
@@ -39,13 +39,9 @@ def _assign_annotated(frame: Frame, node: ast.AnnAssign) -> None:
     if not read_annotation(annotation).get("is_constexpr"):
         assign(frame, node.target, as_variable(value))
         return
-    if isinstance(value, tensor) or not isinstance(node.target, ast.Name):
-        raise frame.error(
-            node.value,
-            f"A tl.constexpr must be known at compile time, got {say(value)}.",
-            hint="leave the annotation out.",
-        )
-    value = value if isinstance(value, (constexpr, tuple)) else constexpr(value)
+    if not isinstance(node.target, ast.Name):
+        raise frame.error(node.target, "A tl.constexpr is a name.")
+    value = value if isinstance(value, (tensor, constexpr, tuple)) else constexpr(value)
     frame.scope.set(node.target.id, value)
 
 
