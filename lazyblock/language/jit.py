@@ -118,6 +118,11 @@ class JitFunction(KernelFunction, KernelInterface):
         return inspect.signature(self.python_function)
 
     @property
+    def __globals__(self) -> dict[str, Any]:
+        """Of the Python function."""
+        return self.python_function.__globals__
+
+    @property
     def src(self) -> str:
         """The text from `def` on."""
         text = textwrap.dedent(self.source.text)

@@ -105,6 +105,7 @@ def test_casts_to_float8_saturate(source, target, largest):
 def test_roundings_are_checked():
     a = sample("fp32")
     evaluate(lambda x: x.to(tl.float16, fp_downcast_rounding="rtne"), a)
+    evaluate(lambda x: x.to(tl.float32, fp_downcast_rounding="rtne"), a)
     with pytest.raises(SemanticError, match="expected 'rtne' or 'rtz'"):
         evaluate(lambda x: x.to(tl.float16, fp_downcast_rounding="up"), a)
     with pytest.raises(SemanticError, match="for casts to narrower floats"):

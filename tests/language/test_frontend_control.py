@@ -503,6 +503,27 @@ def test_a_constexpr_of_a_tensor_is_the_tensor():
     assert run_kernel(kernel, zeros(1, np.int32), 4) == 8
 
 
+def test_combines_may_ask_blocks_for_their_types():
+    @jit
+    def is_floating(x):
+        return (x + tl.zeros((1,), tl.int1)).dtype.is_floating()
+
+    @jit
+    def larger(a, b):
+        is_larger = a > b
+        if is_floating(a):
+            is_larger |= a != a
+        return tl.where(is_larger, a, b)
+
+    def kernel(x, out):
+        i = tl.arange(0, 4)
+        tl.store(out + i, tl.associative_scan(tl.load(x + i), 0, larger))
+        tl.store(out + 4, tl.reduce(tl.load(x + i), 0, larger))
+
+    x = np.array([2, 1, 3, 0], np.float32)
+    assert run_kernel(kernel, x, zeros(5))[1].tolist() == [2, 2, 3, 3, 3]
+
+
 def test_types_are_compared_by_identity_too():
     def kernel(out, TYPE: tl.constexpr):
         if out.dtype.element_ty is tl.int32 and TYPE.value is tl.float16:

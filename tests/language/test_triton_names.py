@@ -45,6 +45,7 @@ def test_kernels_tell_their_parameters():
     assert [p.name for p in add.params if p.do_not_specialize] == ["n"]
     assert [p.default for p in add.params] == [inspect.Parameter.empty] * 2 + [2.0, 8]
     assert list(add.signature.parameters) == add.arg_names
+    assert add.__globals__ is globals()
     assert add.src.startswith("def add(x, n, ") and add.src.endswith("mask=i < n)\n")
     assert add.cache_key == lb.jit(add.fn).cache_key
 

@@ -135,7 +135,7 @@ def _check_rounding(rounding: Any, narrows: bool, source: dtype, target: dtype) 
         raise SemanticError(
             f"fp_downcast_rounding is {rounding!r}, expected {' or '.join(map(repr, ROUNDINGS))}."
         )
-    if not narrows:
+    if not narrows and source != target:
         raise SemanticError(
             f"fp_downcast_rounding is for casts to narrower floats, not from {source} to {target}."
         )

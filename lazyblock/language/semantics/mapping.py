@@ -8,7 +8,7 @@ that an element does not take is harmless; functions that touch memory are refus
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from lazyblock.errors import SemanticError, UnsupportedError
@@ -25,7 +25,7 @@ from lazyblock.language.semantics.shapes import (
 )
 from lazyblock.language.tensor import tensor
 from lazyblock.tiler import ops
-from lazyblock.tiler.ir import Op, Region, Trait, Value, map_operands
+from lazyblock.tiler.ir import Effect, Op, Region, Trait, Value, map_operands
 from lazyblock.tiler.types import BlockType
 
 
@@ -79,8 +79,25 @@ def apply(function: Any, columns: Sequence[tensor]) -> list[tensor]:
         results = [to_tensor(r) for r in (given if isinstance(given, (tuple, list)) else [given])]
     spread = _Spread(columns[0].handle.shape)
     spread.define(body.arguments, [column.handle for column in columns])
-    spread.write(body.ops)
+    spread.write(_needed(body.ops, [result.handle for result in results]))
     return [retype(spread.block(result.handle), result.dtype) for result in results]
+
+
+def _needed(recorded: Sequence[Op], results: Sequence[Value]) -> list[Op]:
+    """The ops that something depends on: blocks made only to ask for their type are not."""
+    needed, kept = set(results), []
+    for op in reversed(recorded):
+        if op.regions or op.effect is not Effect.NONE or not needed.isdisjoint(op.results):
+            kept.append(op)
+            needed.update(_values_read(op))
+    return kept[::-1]
+
+
+def _values_read(op: Op) -> Iterator[Value]:
+    yield from op.operands_flat
+    for region in op.regions:
+        for inner in region.ops:
+            yield from _values_read(inner)
 
 
 class _Spread:
