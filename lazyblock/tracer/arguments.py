@@ -11,6 +11,7 @@ from lazyblock import dtypes
 from lazyblock.dtypes import DType
 from lazyblock.tracer.array import Array, common_device
 from lazyblock.tracer.creation import asarray, to_array
+from lazyblock.tracer.operands import Kind
 from lazyblock.tracer.ufuncs import write_out
 
 
@@ -27,6 +28,11 @@ def _placed(value: Any, device: str | None) -> Array:
 def as_operand(value: Any) -> Any:
     """A Python number as it is, which is weak; anything else as an array."""
     return value if type(value) in dtypes.WEAK_TYPES else to_array(value)
+
+
+def kind_of(value: Any, array: Array) -> Kind:
+    """What a value, made into `array`, counts as in promotion: Python numbers are weak."""
+    return type(value) if type(value) in dtypes.WEAK_TYPES else array.dtype
 
 
 def deliver(result: Array, out: Any, name: str) -> Any:

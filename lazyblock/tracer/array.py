@@ -19,7 +19,7 @@ from lazyblock.errors import DeviceError, DTypeError, ShapeError, ValueRangeErro
 from lazyblock.graph import build
 from lazyblock.graph.node import Node
 from lazyblock.shapes import Shape, broadcast_shapes
-from lazyblock.tracer.cells import Cell, UnwrittenCell
+from lazyblock.tracer.cells import ArrayCell, Cell, UnwrittenCell
 from lazyblock.tracer.complex_parts import ComplexParts
 from lazyblock.tracer.conversions import Conversions
 from lazyblock.tracer.exports import Exports
@@ -35,6 +35,7 @@ from lazyblock.tracer.stages import pipeline
 
 __all__ = [
     "Array",
+    "ArrayCell",
     "Cell",
     "UnwrittenCell",
     "as_constant",
@@ -168,7 +169,7 @@ class Array(Operators, Shaping, Methods, ComplexParts, Conversions, Exports, Num
     def __getitem__(self, key: Any) -> Array:
         if is_basic(key):
             shown = self.see(*basic_index(self.shape, key))
-            return shown if shown.shape or _has_ellipsis(key) else shown.copy()
+            return shown if shown.shape or _has_ellipsis(key) else shown._with(shown.node)
         selection = select(self.shape, key)
         shown = self.see(selection.map, selection.shape)
         device = common_device(self, *selection.positions.values()) or self.device

@@ -29,7 +29,16 @@ class Cell:
         return False
 
 
-class UnwrittenCell(Cell):
+class ArrayCell(Cell):
+    """The value of an array that was made as one.
+
+    Without axes, other values are numbers as NumPy's scalars are: in-place operators give new ones.
+    """
+
+    __slots__ = ()
+
+
+class UnwrittenCell(ArrayCell):
     """The value of an array of `lb.empty` under `config.sanitize`: zeros that kernels may not read.
 
     Whatever gives the array another value, an evaluation too, counts as writing.

@@ -29,7 +29,7 @@ from lazyblock.graph.ops import Op
 from lazyblock.graph.rewrite import with_inputs
 from lazyblock.graph.traverse import topological
 from lazyblock.recently_used import RecentlyUsed
-from lazyblock.tracer.array import Array, Cell, from_host
+from lazyblock.tracer.array import Array, ArrayCell, Cell, from_host
 from lazyblock.tracer.evaluation import forbid_eval
 from lazyblock.tracer.stages import pipeline
 
@@ -233,7 +233,7 @@ class _Trace:
         numerics: str,
     ) -> None:
         inputs = [_placeholder(node) for node in nodes]
-        arrays = [Array(Cell(node, pipeline.device_of(node))) for node in inputs]
+        arrays = [Array(ArrayCell(node, pipeline.device_of(node))) for node in inputs]
         supply = iter(arrays)
         args, kwargs = _with_arrays(args, supply), _with_arrays(kwargs, supply)
         with forbid_eval(_TRACING):

@@ -14,7 +14,7 @@ from lazyblock.errors import DTypeError, ShapeError, ValueRangeError
 from lazyblock.graph import build, index_map
 from lazyblock.graph.node import Node
 from lazyblock.shapes import Shape, as_shape
-from lazyblock.tracer.array import Array, Cell, UnwrittenCell, from_host
+from lazyblock.tracer.array import Array, ArrayCell, Cell, UnwrittenCell, from_host
 from lazyblock.tracer.functions import FUNCTIONS
 from lazyblock.tracer.layout import check_order
 from lazyblock.tracer.operands import Operand
@@ -71,7 +71,7 @@ def asarray(
     if wanted is not None and wanted != values.dtype:
         values = np.asarray(obj, wanted)
     node = from_host(values, device)
-    return Array(Cell(node, pipeline.device_of(node)))
+    return Array(ArrayCell(node, pipeline.device_of(node)))
 
 
 def array(
@@ -93,9 +93,11 @@ def _from_array(x: Array, dtype: DType | None, device: str | None, copy: bool | 
     changes_device = device is not None and not _is_device(device, x.device)
     if copy is False and (changes_device or dtype not in (None, x.dtype)):
         raise ValueRangeError("Unable to avoid copy while creating an array as requested.")
+    if x._is_number:
+        x = Array(ArrayCell(x._cell.node, x._cell.device))
     if changes_device:
         moved = from_host(x.numpy(), device)
-        x = Array(Cell(moved, pipeline.device_of(moved)))
+        x = Array(ArrayCell(moved, pipeline.device_of(moved)))
     if dtype is not None and dtype != x.dtype:
         return x.astype(dtype)
     return x.copy() if copy else x
@@ -112,16 +114,16 @@ def _alias(values: Any, obj: Any, dtype: DType | None, device: str | None) -> Ar
     is_same = values is obj and dtype in (None, values.dtype)
     if not is_same or place != "cpu" or values.dtype.byteorder == ">":
         raise ValueRangeError("Unable to avoid copy while creating an array as requested.")
-    return Array(Cell(pipeline.alias_numpy(values), place))
+    return Array(ArrayCell(pipeline.alias_numpy(values), place))
 
 
 def created(node: Node, device: str | None) -> Array:
     """A recorded value on a device. Only on the default one can it stay unevaluated."""
     if device is None or _is_device(device, pipeline.default_device()):
-        return Array(Cell(node, None))
+        return Array(ArrayCell(node, None))
     (done,) = pipeline.evaluate([node], "creation on another device")
     moved = pipeline.from_numpy(pipeline.to_numpy(done), device)
-    return Array(Cell(moved, pipeline.device_of(moved)))
+    return Array(ArrayCell(moved, pipeline.device_of(moved)))
 
 
 def full(
@@ -137,7 +139,7 @@ def full(
     new_shape = _shape(shape, "full")
     if isinstance(fill_value, Array):
         value = fill_value if dtype is None else fill_value.astype(dtype)
-        return Array(Cell(build.broadcast_to(value.node, new_shape), value._cell.device))
+        return Array(ArrayCell(build.broadcast_to(value.node, new_shape), value._cell.device))
     values = np.asarray(fill_value)
     if values.ndim:
         return full(new_shape, asarray(values, device=device), dtype=dtype)

@@ -134,10 +134,10 @@ class Exports(Handle):
     # copies
 
     def __copy__(self) -> Self:
-        return self._with(self.node)
+        return self._alike(self.node)
 
     def __deepcopy__(self, memo: Any) -> Self:
-        return self._with(self.node)
+        return self._alike(self.node)
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         values = np.ascontiguousarray(self._values("pickle")).reshape(-1).view(np.uint8)

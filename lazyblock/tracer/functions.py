@@ -264,7 +264,7 @@ def _power_shortcut(operands: tuple[Any, ...], loop: tuple[DType, ...]) -> Node 
         exponent = build.constant_value(exponent).item()
     if not isinstance(base, Node) or isinstance(exponent, Node):
         return None
-    if dtypes.is_signed(loop[0]) and exponent < 0:
+    if dtypes.is_signed(loop[0]) and exponent < 0 and base.size:
         raise ValueRangeError("Integers to negative integer powers are not allowed.")
     x = build.cast(base, loop[0])
     if dtypes.is_complex(loop[0]):

@@ -16,7 +16,7 @@ from lazyblock.errors import DTypeError
 from lazyblock.graph.index_map import IndexMap
 from lazyblock.graph.node import Node
 from lazyblock.shapes import Shape, size_of
-from lazyblock.tracer.cells import Cell
+from lazyblock.tracer.cells import ArrayCell, Cell
 from lazyblock.tracer.evaluation import evaluate
 from lazyblock.tracer.memory import find_base, find_memory
 from lazyblock.tracer.stages import pipeline
@@ -91,9 +91,20 @@ class Handle:
     def _with(self, node: Node) -> Self:
         return type(self)(Cell(node, self._cell.device))
 
+    def _alike(self, node: Node) -> Self:
+        """An array of its own, or a number if this is one."""
+        kind = Cell if self._is_number else ArrayCell
+        return type(self)(kind(node, self._cell.device))
+
+    @property
+    def _is_number(self) -> bool:
+        """Whether NumPy gives a scalar here: a computed value without axes."""
+        cell = self._cell
+        return self._view is None and not cell.node.shape and not isinstance(cell, ArrayCell)
+
     def _rebase(self, node: Node) -> None:
         """Become the whole of a base of its own."""
-        self._cell, self._view = Cell(node, self._cell.device), None
+        self._cell, self._view = ArrayCell(node, self._cell.device), None
 
     def stored(self, reason: str) -> Node:
         """Evaluate and give the elements as an INPUT node."""

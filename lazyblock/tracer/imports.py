@@ -10,7 +10,7 @@ import numpy.typing as npt
 from lazyblock import dlpack, dtypes
 from lazyblock.errors import DeviceError
 from lazyblock.shapes import size_of
-from lazyblock.tracer.array import Array, Cell, from_host
+from lazyblock.tracer.array import Array, ArrayCell, from_host
 from lazyblock.tracer.creation import asarray
 from lazyblock.tracer.evaluation import evaluate
 from lazyblock.tracer.stages import pipeline
@@ -70,7 +70,7 @@ def _over(memory: dlpack.Memory) -> Array:
         node = from_host(_over_host(memory).copy(), name)
     else:
         node = pipeline.alias_numpy(_over_host(memory))
-    return Array(Cell(node, name))
+    return Array(ArrayCell(node, name))
 
 
 class _Interface:
@@ -103,5 +103,5 @@ def unpickle(data: Any, dtype: str, shape: tuple[int, ...], device: str) -> Arra
     except DeviceError:
         place = pipeline.default_device()
     if place == "cpu" and values.ctypes.data % values.itemsize == 0:
-        return Array(Cell(pipeline.alias_numpy(values), place))
-    return Array(Cell(from_host(values, place), place))
+        return Array(ArrayCell(pipeline.alias_numpy(values), place))
+    return Array(ArrayCell(from_host(values, place), place))

@@ -22,7 +22,7 @@ from lazyblock.tracer.attributes import Attributes
 from lazyblock.tracer.fold_methods import Folds
 from lazyblock.tracer.functions import FUNCTIONS
 from lazyblock.tracer.layout import check_order
-from lazyblock.tracer.operands import convert, is_out_of_range
+from lazyblock.tracer.operands import check_cast, convert, is_out_of_range
 from lazyblock.tracer.protocols import namespace
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Methods(Attributes, Folds):
     def copy(self, order: str | None = "C") -> Self:
         """The same values, not seen by later writes."""
         check_order(order)
-        return self._with(self.node)
+        return self._alike(self.node)
 
     def astype(
         self,
@@ -108,7 +108,7 @@ class Methods(Attributes, Folds):
             )
         if not copy and target == self.dtype:
             return self
-        return self._with(convert(self.node, target))
+        return self._alike(convert(self.node, target))
 
     def view(self, dtype: Any = None, type: Any = None) -> Self:
         """Another handle on the elements; with `dtype`, a copy of their bits that is read-only.
@@ -190,9 +190,10 @@ class Methods(Attributes, Folds):
         return self._store(result, out, "round")
 
     def _rounded(self, decimals: int) -> Self:
-        is_integer = not dtypes.is_inexact(self.dtype)
-        if is_integer and decimals >= 0:
+        if dtypes.is_integer(self.dtype) and decimals >= 0:
             return self.copy()
+        if decimals and dtypes.is_bool(self.dtype):
+            check_cast(dtypes.float64, self.dtype, "multiply")  # which it refuses
         if decimals == 0:
             return self._record(FUNCTIONS["rint"], self)
         first, second = ("multiply", "divide") if decimals > 0 else ("divide", "multiply")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from lazyblock import dtypes
 from lazyblock.tracer.cells import Cell
 from lazyblock.tracer.functions import FUNCTIONS
 from lazyblock.tracer.handle import Handle
@@ -73,14 +74,30 @@ def _equality(name: str, of_others: bool) -> Binary:
     return operator
 
 
+def _power(self: Any, other: Any) -> Any:
+    """`**`, which squares bools to int8, unlike `np.power`."""
+    is_square = type(other) is int and other == 2 and dtypes.is_bool(self.dtype)
+    return self._record(FUNCTIONS["square"], self) if is_square else _to_power(self, other)
+
+
+_to_power = binary("power")
+
+
 def _in_place(name: str) -> Binary:
     compute = binary(name)
 
     def operator(self: Any, other: Any) -> Any:
         result = compute(self, other)
-        return result if result is NotImplemented else self.update(result, name)
+        return _put_in_place(self, result, name)
 
     return operator
+
+
+def _put_in_place(self: Any, result: Any, name: str) -> Any:
+    """What an in-place operator gives: a number does not change, its name gets another value."""
+    if result is NotImplemented or self._is_number:
+        return result
+    return self.update(result, name)
 
 
 def _multiply_matrices(left: Any, right: Any) -> Any:
@@ -91,7 +108,7 @@ def _multiply_matrices(left: Any, right: Any) -> Any:
 
 def _multiply_in_place(self: Any, other: Any) -> Any:
     result = _multiply_matrices(self, other)
-    return result if result is NotImplemented else self.update(result, "matmul")
+    return _put_in_place(self, result, "matmul")
 
 
 class Operators(Handle):
@@ -111,7 +128,7 @@ class Operators(Handle):
     __ifloordiv__ = _in_place("floor_divide")
     __mod__, __rmod__ = binary("remainder"), reflected("remainder")
     __imod__ = _in_place("remainder")
-    __pow__, __rpow__, __ipow__ = binary("power"), reflected("power"), _in_place("power")
+    __pow__, __rpow__, __ipow__ = _power, reflected("power"), _in_place("power")
     __and__, __rand__ = binary("bitwise_and"), reflected("bitwise_and")
     __iand__ = _in_place("bitwise_and")
     __or__, __ror__ = binary("bitwise_or"), reflected("bitwise_or")

@@ -44,8 +44,11 @@ def _median(function: Callable[..., Any], a: Any, axis: Any, out: Any, keepdims:
     axis = tuple(axis) if isinstance(axis, list) else axis
     axes = normalize_axes(axis, x.ndim, "median")
     shape = folded_shape(x.shape, axes, keepdims)
-    dtype = ask_numpy(function, [x]).dtype
-    (result,) = host_call(function, [x], [(shape, dtype)], axis=axis, keepdims=bool(keepdims))
+    is_bfloat16 = x.dtype == dtypes.bfloat16  # of which NumPy makes float32 in some of its ways
+    given = x.astype(dtypes.float32) if is_bfloat16 else x
+    spec = shape, ask_numpy(function, [given]).dtype
+    (result,) = host_call(function, [given], [spec], axis=axis, keepdims=bool(keepdims))
+    result = result.astype(x.dtype) if is_bfloat16 else result
     return deliver(result, out, function.__name__)
 
 

@@ -15,7 +15,7 @@ from lazyblock.errors import ShapeError, ValueRangeError
 from lazyblock.graph import build
 from lazyblock.graph.node import Node
 from lazyblock.graph.ops import Op
-from lazyblock.tracer.arguments import as_arrays
+from lazyblock.tracer.arguments import as_arrays, kind_of
 from lazyblock.tracer.array import Array, Cell
 from lazyblock.tracer.creation import arange, asarray, created, to_array
 from lazyblock.tracer.elementwise import floor, sin, where
@@ -160,7 +160,7 @@ def _between_arrays(
     start: Any, stop: Any, num: int, endpoint: bool, dtype: DType | None
 ) -> tuple[Array, Array]:
     first, last = as_arrays(start, stop)
-    wide = dtypes.result_type(first.dtype, last.dtype, float)
+    wide = dtypes.result_type(kind_of(start, first), kind_of(stop, last), float)
     result = wide if dtype is None else dtype
     first, last = (x.astype(wide) for x in (first, last))
     count = num - 1 if endpoint else num

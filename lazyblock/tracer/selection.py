@@ -14,7 +14,7 @@ import numpy as np
 from lazyblock import dtypes
 from lazyblock.errors import DTypeError, IndexingError, ShapeError, ValueRangeError
 from lazyblock.tracer import ufunc_methods
-from lazyblock.tracer.arguments import as_arrays, as_operand, deliver, floating_dtype
+from lazyblock.tracer.arguments import as_arrays, as_operand, deliver, floating_dtype, kind_of
 from lazyblock.tracer.array import Array
 from lazyblock.tracer.creation import to_array, zeros_like
 from lazyblock.tracer.elementwise import (
@@ -86,16 +86,12 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
         number = number.clip(0, len(given) - 1)
     elif bool(((number < 0) | (number >= len(given))).any()):
         raise ValueRangeError("invalid entry in choice array")
-    dtype = dtypes.result_type(*map(_kind_of, choices, given))
+    dtype = dtypes.result_type(*map(kind_of, choices, given))
     number, *given = broadcast_arrays(number, *(x.astype(dtype) for x in given))
     result = given[0]
     for position, choice in enumerate(given[1:], 1):
         result = where(number == position, choice, result)
     return ufunc_methods.store(result, out, "choose")
-
-
-def _kind_of(value: Any, array: Array) -> dtypes.DType | type:
-    return type(value) if type(value) in dtypes.WEAK_TYPES else array.dtype
 
 
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Array:

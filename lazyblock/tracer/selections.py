@@ -207,6 +207,9 @@ def fit_selected(node: Node, selection: Selection, key: Any) -> Node:
             f"has {len(shape)} dimensions"
         )
     node = _without_extra_axes(node, len(target))
+    extra = node.ndim - len(target)
+    if extra > 0 and 0 in shape[extra:]:  # NumPy gives such a value another shape
+        node = build.reshape(node, shape[extra:])
     if _broadcasts(node.shape, target):
         return node
     if is_mask:

@@ -77,7 +77,8 @@ class Shaping(Attributes):
         if axis is None:
             axes = tuple(a for a, extent in enumerate(self.shape) if extent == 1)
         else:
-            axes = normalize_axes(axis, self.ndim, "squeeze")
+            is_scalars = self.ndim == 0 and axis in (0, -1)  # NumPy lets that pass
+            axes = () if is_scalars else normalize_axes(axis, self.ndim, "squeeze")
         if any(self.shape[a] != 1 for a in axes):
             raise ShapeError("cannot select an axis to squeeze out which has size not equal to one")
         shape = tuple(n for a, n in enumerate(self.shape) if a not in axes)
@@ -105,7 +106,8 @@ class Shaping(Attributes):
 
     def ravel(self, order: str | None = "C") -> Self:
         """One axis; a view where NumPy gives one."""
-        return self._in_order(order).reshape(-1)
+        line = self._in_order(order).reshape(-1)
+        return line if line.flags.contiguous else line.reshape(-1, copy=True)
 
     def flatten(self, order: str | None = "C") -> Self:
         """One axis; always a copy."""

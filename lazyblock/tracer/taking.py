@@ -12,7 +12,7 @@ from lazyblock.errors import DTypeError, IndexingError, ShapeError, ValueRangeEr
 from lazyblock.graph import build, index_map
 from lazyblock.shapes import Shape, broadcast_shapes, normalize_axis
 from lazyblock.tracer.array import Array, Cell, common_device
-from lazyblock.tracer.creation import to_array
+from lazyblock.tracer.creation import to_array, zeros
 from lazyblock.tracer.indexing import in_range
 from lazyblock.tracer.manipulation import flip
 from lazyblock.tracer.selections import position_node
@@ -39,9 +39,12 @@ def take(
         array, axis = array.ravel(), 0
     along = normalize_axis(axis, array.ndim, "take")
     places = to_positions(indices, "take")
-    if mode != "raise":
-        places = into_range(places, array.shape[along], mode)
-    result = array[(*(slice(None),) * along, _as_key(places))]
+    before, extent, after = array.shape[:along], array.shape[along], array.shape[along + 1 :]
+    if mode != "raise" and 0 in (*before, *after):  # NumPy looks at no index then
+        result = zeros((*before, *places.shape, *after), array.dtype, device=array.device)
+    else:
+        places = places if mode == "raise" else into_range(places, extent, mode)
+        result = array[(*(slice(None),) * along, _as_key(places))]
     if out is None:
         return result
     out[...] = result

@@ -257,10 +257,7 @@ def reduceat(
     starts = namespace().asarray(indices)
     dtype = _computed_dtype(ufunc, x, dtype, out)
     settings: dict[str, Any] = {} if dtype is None else {"dtype": dtypes.as_dtype(dtype)}
-    if 0 in x.shape:
-        found = x.dtype
-    else:
-        found = _probe(lambda a: ufunc.reduceat(a, [0], axis=place, **settings), x)
+    found = _probe(lambda a: ufunc.reduceat(np.ones(1, a.dtype), [0], **settings), x)
     shape = (*x.shape[:place], starts.size, *x.shape[place + 1 :])
     (result,) = host_call(
         _reduceat_on_host, [x, starts], [(shape, found)], ufunc=ufunc, axis=place, **settings

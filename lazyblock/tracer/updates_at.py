@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lazyblock import dtypes
 from lazyblock.tracer.array import Array, common_device
 from lazyblock.tracer.creation import to_array
 from lazyblock.tracer.host_calls import host_call
 from lazyblock.tracer.indexing import select
-from lazyblock.tracer.operands import check_cast
+from lazyblock.tracer.operands import resolve_loop
 
 NDArray = npt.NDArray[Any]
 
@@ -21,7 +20,7 @@ NDArray = npt.NDArray[Any]
 def at(ufunc: np.ufunc, array: Any, index: Any, *operands: Any) -> None:
     """Apply `ufunc` to the elements of `array` at indices, in place and one after the other.
 
-    Raises: IndexingError (for lazy indices NumPy's when a result is evaluated), DTypeError.
+    Raises: IndexingError (for lazy indices NumPy's when a result is evaluated).
     """
     key = index if isinstance(index, tuple) else (index,)
     if not isinstance(array, Array):
@@ -32,7 +31,9 @@ def at(ufunc: np.ufunc, array: Any, index: Any, *operands: Any) -> None:
     entries = [_entry_at(entry) for entry in key]
     arrays = [entry for entry in entries if isinstance(entry, Array)]
     slots = tuple(None if isinstance(e, Array) else (e,) for e in entries)
-    values = [_operand_at(ufunc, array, operand) for operand in operands]
+    values = [to_array(operand) for operand in operands]  # also of Python numbers: none is weak
+    kinds = (array.dtype, *(value.dtype for value in values), *[None] * ufunc.nout)
+    resolve_loop(ufunc, kinds)  # for its errors
     array._cell.device = common_device(array, *arrays, *values)
     (result,) = host_call(
         update_at,
@@ -53,15 +54,6 @@ def _entry_at(entry: Any) -> Any:
     if isinstance(entry, (Array, np.ndarray, list, tuple, bool, np.bool)):
         return to_array(np.asarray(entry, np.int64) if np.size(entry) == 0 else entry)
     return operator.index(entry)
-
-
-def _operand_at(ufunc: np.ufunc, array: Array, value: Any) -> Array:
-    """An operand as an array; Python numbers take the array's dtype where NumPy lets them."""
-    given = to_array(value)
-    weak = type(value) if type(value) in dtypes.WEAK_TYPES else given.dtype
-    result = dtypes.result_type(array.dtype, weak)
-    check_cast(result, array.dtype, ufunc.__name__)
-    return given.astype(result) if type(value) in dtypes.WEAK_TYPES else given
 
 
 def update_at(array: NDArray, *rest: NDArray, ufunc: np.ufunc, slots: tuple[Any, ...]) -> NDArray:

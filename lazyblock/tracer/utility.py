@@ -24,11 +24,11 @@ def diff(x: Any, /, n: int = 1, axis: int = -1, prepend: Any = None, append: Any
     if n < 0:
         raise ValueRangeError(f"order must be non-negative but got {n!r}")
     array = to_array(x)
+    if n == 0:
+        return array
     if not array.ndim:
         raise ShapeError("diff requires input that is at least one dimensional")
     axis = normalize_axis(axis, array.ndim, "diff")
-    if n == 0:
-        return array
     parts = [None if e is None else _as_part(e, array, axis) for e in (prepend, append)]
     listed = [part for part in (parts[0], array, parts[1]) if part is not None]
     if len(listed) > 1:

@@ -111,6 +111,17 @@ def test_overlapping_updates_behave_as_if_copied_first():
     np.testing.assert_array_equal(x.numpy(), y)
 
 
+def test_leading_axes_of_one_element_of_a_value_do_not_count():
+    def write(x):
+        x = x.copy()
+        x[[2, 0]] = np.arange(8.0).reshape(1, 1, 2, 4)
+        x[[1, 1], [0, 2]] = np.array([[[5.0]]])
+        x[[], 0] = np.ones((1, 1, 1))
+        return x
+
+    assert_records_numpy(write, np.zeros((3, 4)))
+
+
 def test_a_mask_writes_without_being_evaluated():
     x = lazy(np.arange(6.0).reshape(2, 3))
     with lb.forbid_eval():

@@ -54,6 +54,17 @@ def test_errors():
         lb.broadcast_to(lb.asarray(CUBE, device="cpu"), 5)
 
 
+def test_ravel_is_a_view_of_contiguous_elements_only():
+    def write(x):
+        x = x.copy()
+        x[:1].ravel()[:] = 7
+        x[::-1].ravel()[:] = 8
+        x[:, 0].reshape(-1)[:] = 9
+        return x
+
+    assert_records_numpy(write, np.arange(6).reshape(3, 2))
+
+
 def test_questions():
     x = lb.asarray(CUBE, device="cpu")
     assert (np.ndim(x), np.shape(x), np.size(x), np.size(x, 1)) == (3, (2, 3, 4), 24, 3)

@@ -159,6 +159,8 @@ def test_at():
         return a
 
     assert_records_numpy(add_at, x)
+    assert_records_numpy(lambda x: add_at(x.astype(np.int8)), x + 0.5)
+    assert_records_numpy(lambda x: add_at(x > 1), x)
     y = np.zeros(4)
     np.add.at(y, lazy(idx), lazy([1.0, 2, 3, 4]))
     np.testing.assert_array_equal(y, [1, 5, 0, 4])
@@ -182,6 +184,30 @@ def test_where_and_out_of_a_call():
     assert_same_error(lambda a: np.add(a, 1, out=np.zeros((3,), int)), x, kind=TypeError)
     assert_same_error(lambda a: np.add(a, 1, out=np.zeros((1,))), x, kind=ValueError)
     assert_same_error(lambda a: np.divmod(a, 1, out=np.zeros(3)), x, kind=(TypeError, ValueError))
+
+
+def test_where_leaves_elements_of_out_as_they_are():
+    def choose(x, mask):
+        x = x.copy()
+        np.logical_or(x, 5, out=x, where=mask)
+        wide = x * 1e300
+        np.add(x.astype(np.float32), 1, out=wide, where=mask)
+        return x, wide
+
+    assert_records_numpy(choose, np.array([-2.0, 3.0, 0.0]), np.array([True, False, False]))
+
+
+def test_bools_to_the_power_of_two():
+    x = np.array([True, False])
+    assert_records_numpy(lambda x: (x**2, x**3, x**2.0, np.power(x, 2)), x)
+
+
+def test_negative_powers_of_no_integers():
+    assert_records_numpy(lambda x: np.power(x, -2), np.zeros(0, np.int64))
+
+
+def test_reduceat_of_nothing():
+    assert_records_numpy(lambda x: np.add.reduceat(x, [0, 1]), np.zeros((2, 0), np.int32))
 
 
 def test_several_results():

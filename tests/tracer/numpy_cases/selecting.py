@@ -26,6 +26,7 @@ CALLS = [
     evaluating("choose", WHICH - 1, [REALS, INTS, BYTES]),
     *(call("choose", INTS, [REALS, INTS[0], BYTES], mode=mode) for mode in ("wrap", "clip")),
     call("choose", WHICH, REALS[:3], mode="clip"),
+    call("choose", WHICH, [REALS.astype("float32"), 3, 2.5], mode="clip"),
     call("piecewise", REALS, [REALS < 0, REALS > 1], [-1, 2]),
     call("piecewise", INTS, [INTS < 0], [-1, 5]),
     evaluating("piecewise", REALS, [REALS < 0, REALS >= 0], [np.negative, lambda x: x * 2]),

@@ -1,0 +1,78 @@
+"""Values without axes: numbers do not change, as NumPy's scalars; arrays made as such do."""
+
+import copy
+
+import numpy as np
+import pytest
+
+import lazyblock as lb
+from tests.helpers.arrays import assert_records_numpy
+
+X = np.array([3, 5, 7])
+
+
+def keep_sum(x):
+    total = x.sum()
+    before = total
+    total += 1
+    return before, total
+
+
+def keep_element(x):
+    best = x[1]
+    before = best
+    best *= 10
+    return before, best, x
+
+
+def keep_root(x):
+    largest = x.max()
+    before = largest
+    largest **= 0.5
+    return before, largest
+
+
+def add_fraction_to_element(x):
+    x = x.copy()
+    x[0] += 2.7
+    return x
+
+
+def change_view_of_element(x):
+    x = x.copy()
+    view = x[:1].reshape(())
+    view += 100
+    return x, view
+
+
+@pytest.mark.parametrize(
+    "function",
+    [keep_sum, keep_element, keep_root, add_fraction_to_element, change_view_of_element],
+)
+def test_in_place_operators(function):
+    assert_records_numpy(function, X)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda xp: xp.asarray(4),
+        lambda xp: xp.zeros((), dtype="int64"),
+        lambda xp: xp.asarray(xp.asarray(X).sum()),
+        lambda xp: xp.asarray(4).copy(),
+        lambda xp: copy.copy(xp.asarray(4)),
+        lambda xp: xp.asarray(4)[...],
+    ],
+)
+@pytest.mark.parametrize("is_evaluated", [False, True])
+def test_an_array_without_axes_changes_in_place(make, is_evaluated):
+    values = []
+    for xp in (np, lb):
+        x = make(xp)
+        if is_evaluated:
+            np.asarray(x)
+        other = x
+        x += 1
+        assert x is other
+        values.append(int(other))
+    assert values[0] == values[1]
