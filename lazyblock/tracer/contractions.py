@@ -48,6 +48,10 @@ def contract(
     Raises: ShapeError for a label of two extents.
     """
     extents = find_extents(factors)
+    if any(not extent for label, extent in extents.items() if label not in out):
+        # sums of nothing, also where a factor without this label is no number
+        shape = tuple(extents[label] for label in out)
+        return build.broadcast_to(build.constant(0, dtype), shape)
     terms = [_tidy(node, tuple(labels), extents) for node, labels in factors]
     for chosen in _find_path(tuple(t.labels for t in terms), tuple(out), extents, optimize):
         first, *others = [terms[place] for place in chosen]

@@ -150,7 +150,8 @@ def cross(
         return last
     x0, x1, x2 = _components(x)
     y0, y1, y2 = _components(y)
-    parts = broadcast_arrays(x1 * y2 - x2 * y1, x2 * y0 - x0 * y2, x0 * y1 - x1 * y0)
+    of_planes = _minor(x1, y2, x2, y1), _minor(x2, y0, x0, y2), _minor(x0, y1, x1, y0)
+    parts = broadcast_arrays(*of_planes)
     stacked = concat([expand_dims(part, -1) for part in parts], axis=-1)
     return moveaxis(stacked, -1, axisc)
 
@@ -163,6 +164,14 @@ def _third(x: Array, y: Array) -> Array | None:
     return result
 
 
-def _components(x: Array) -> list[Array]:
-    parts = [x[..., n] for n in range(x.shape[-1])]
-    return parts if len(parts) == 3 else [*parts, parts[0] * 0]
+def _components(x: Array) -> list[Array | None]:
+    """Three; the last one None for vectors in the plane."""
+    return [x[..., n] if n < x.shape[-1] else None for n in range(3)]
+
+
+def _minor(a: Any, b: Any, c: Any, d: Any) -> Array:
+    """a * b - c * d, of which one product may lack a factor."""
+    if a is None or b is None:
+        return -(c * d)  # type: ignore[no-any-return]
+    product: Array = a * b
+    return product if c is None or d is None else product - c * d

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, overload
 
 from lazyblock.errors import DTypeError, ValueRangeError
-from lazyblock.tracer.array import Array, record, recorder
+from lazyblock.tracer.array import Array, ArrayCell, record, recorder
 from lazyblock.tracer.creation import to_array
 from lazyblock.tracer.functions import FUNCTIONS, Function
 from lazyblock.tracer.protocols import namespace
@@ -260,7 +260,8 @@ def where(condition: Any, x1: Any = _NOT_GIVEN, x2: Any = _NOT_GIVEN, /) -> Any:
             return namespace().nonzero(condition)
         raise ValueRangeError("either both or neither of x and y should be given")
     function = FUNCTIONS["where"]
-    return _checked(record(function, condition, x1, x2), function, condition, x1, x2)
+    found = _checked(record(function, condition, x1, x2), function, condition, x1, x2)
+    return Array(ArrayCell(found._cell.node, found._cell.device))  # without axes: no number
 
 
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Array:

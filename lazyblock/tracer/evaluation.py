@@ -14,6 +14,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from lazyblock.errors import EvaluationForbiddenError
+from lazyblock.graph.attrs import Placeholder
 from lazyblock.graph.node import Node
 from lazyblock.graph.ops import Op
 from lazyblock.source import user_line
@@ -58,6 +59,8 @@ def evaluate(arrays: Sequence[Handle], reason: str) -> None:
         if base.op is not Op.INPUT:
             pending.append((array, base))
             nodes.append(base if array._view is None else _node_to_evaluate(array))
+        elif isinstance(base.attrs.storage, Placeholder):  # type: ignore[union-attr]
+            check_allowed(reason)  # it is not: a function is being traced
     if not pending:
         return
     check_allowed(reason)

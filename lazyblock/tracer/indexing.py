@@ -87,9 +87,10 @@ def select(shape: Shape, key: Any) -> Selection:
     """
     basic: list[Any] = []
     positions: dict[int, Position] = {}
-    place, is_split, was_pick = 0, False, False
+    entries = list(_advanced_entries(key))
+    place, is_split, was_pick = 0, _has_dots_inside(entries), False
     axis = 0  # of the array
-    for entry in _expand(list(_advanced_entries(key)), len(shape)):
+    for entry in _expand(entries, len(shape)):
         is_pick = isinstance(entry, _Pick)
         if not is_pick:
             basic.append(entry)
@@ -132,6 +133,13 @@ class _Pick:
                     f"boolean index did not match indexed array along axis {number}; size of "
                     f"axis is {shape[number]} but size of corresponding boolean axis is {extent}"
                 )
+
+
+def _has_dots_inside(entries: Sequence[Any]) -> bool:
+    """Whether an ellipsis stands between entries that pick, be it for no axis."""
+    at = next((n for n, entry in enumerate(entries) if entry is Ellipsis), 0)
+    sides = entries[:at], entries[at:]
+    return all(any(isinstance(entry, _Pick) for entry in side) for side in sides)
 
 
 def _advanced_entries(key: Any) -> Iterator[Any]:

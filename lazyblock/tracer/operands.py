@@ -147,6 +147,8 @@ def check_cast(source: DType, target: DType, name: str) -> None:
 
 def can_cast_same_kind(source: DType, target: DType) -> bool:
     """NumPy's casting rule of in-place operators, with bfloat16 as a float."""
-    if dtypes.bfloat16 in (source, target):
-        return dtypes.is_floating(target)
+    if source == dtypes.bfloat16:
+        return dtypes.is_inexact(target)
+    if target == dtypes.bfloat16:
+        return not dtypes.is_complex(source)
     return bool(np.can_cast(source, target, "same_kind"))

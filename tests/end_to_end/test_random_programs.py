@@ -39,7 +39,7 @@ def test_recorded_programs(part):
 @pytest.mark.parametrize("run", [ways.run_fused, ways.run_unfused, ways.run_compiled])
 def test_computed_programs(run):
     """By kernels on the CPU: of all variables, one operation at a time, as a compiled function."""
-    check_programs(run, PROGRAMS // 200)
+    check_programs(run, PROGRAMS // 100)
 
 
 def test_a_program_that_differs_is_printed_as_a_script(tmp_path):

@@ -44,7 +44,7 @@ np.modf({x})[1]
 np.frexp({x})[0]
 np.ldexp({x}, {int})
 np.round({x}.real)
-np.isclose({x}, {any})
+np.isclose({x}, {y})
 np.isreal({x})
 np.heaviside({x}, {any})
 """
@@ -313,8 +313,8 @@ _PRODUCTS = """
 ({exact} @ {exact_y}) + 0
 ({exact} @ {exact}.T) + 0
 np.matmul({exact}, np.swapaxes({exact}, -1, -2)) + 0
-np.dot({exact}, {exact_y}) + 0
-np.inner({exact}, {exact_y}) + 0
+np.dot(np.atleast_1d({exact}), np.atleast_1d({exact_y})) + 0
+np.inner(np.atleast_1d({exact}), np.atleast_1d({exact_y})) + 0
 np.outer({exact}[..., :3], {exact_y}[..., :3]) + 0
 np.vdot({exact}, {exact}) + 0
 np.vecdot({exact}, {exact}) + 0
@@ -399,7 +399,7 @@ np.add.at({name}, {places}, {whole})
 np.subtract.at({name}, ({places},), 1)
 np.maximum.at({name}, {places}, 2)
 np.multiply.at({name}[{basic}], 0, 2)
-np.add.reduce({exact}, axis=0, out={name})
+np.add.reduce({exact} + 0, axis=0, out={name})
 np.clip({name}, -1, 1, out={name}) if {name}.dtype.kind != 'c' else None
 np.copyto({name}, np.copy({fitting}))
 np.copyto({name}, np.copy({fitting}), where={mask})

@@ -150,7 +150,7 @@ def safe_cast(text, value, dtype):
     low, high = safe_bounds(dtype)
     with np.errstate(all="ignore"):
         is_safe = np.all((value >= low) & (value <= high))
-    return text if is_safe else f"np.clip(np.nan_to_num({text}), {low}, {high})"
+    return text if is_safe else f"np.clip({_numbers(text, value)}, {low}, {high})"
 
 
 def safe_bounds(dtype):
@@ -185,7 +185,15 @@ def _whole_numbers(drawer, text, bound):
         if np.all((parts == np.rint(parts)) & (np.abs(parts) <= bound)):
             return text
         text, value = f"np.real({text})", value.real
+    if value.dtype.name == "bfloat16" and value.size > 256:  # more are not exact
+        text, value = f"{text}.astype('float32')", value.astype("float32")
     return f"np.rint({_clipped(text, value, bound)})" if is_float(value) else text
+
+
+def _numbers(text, value):
+    """Without NaNs, which NumPy leaves in bfloat16."""
+    is_bfloat16 = value.dtype.name == "bfloat16"
+    return f"np.nan_to_num({text}.astype('float32'))" if is_bfloat16 else f"np.nan_to_num({text})"
 
 
 def _clipped(text, value, bound):
@@ -209,9 +217,7 @@ def bounded(drawer):
     if value.dtype.kind == "c":
         text, value = f"np.real({text})", value.real
     if is_float(value):
-        is_bfloat16 = value.dtype.name == "bfloat16"  # of which NumPy keeps the NaNs
-        text = f"{text}.astype('float32')" if is_bfloat16 else text
-        return drawer.about(_clipped(f"np.nan_to_num({text})", value, 8))
+        return drawer.about(_clipped(_numbers(text, value), value, 8))
     return drawer.about(_within(drawer, text, 8))
 
 

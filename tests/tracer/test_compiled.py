@@ -107,6 +107,12 @@ def test_values_may_not_steer_a_traced_function():
         f(lazy([1.0]))
 
 
+@pytest.mark.parametrize("read", [lb.Array.item, np.flatnonzero, np.asarray])
+def test_values_of_arguments_may_not_be_read(read):
+    with pytest.raises(errors.EvaluationForbiddenError, match="traces the function"):
+        lb.compile(lambda x: x + read(x))(lazy([1.0]))
+
+
 def test_arguments_may_not_be_written():
     def clear(x):
         x += 1

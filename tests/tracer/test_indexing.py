@@ -111,6 +111,13 @@ def test_overlapping_updates_behave_as_if_copied_first():
     np.testing.assert_array_equal(x.numpy(), y)
 
 
+def test_an_ellipsis_for_no_axis_parts_what_picks():
+    x = np.arange(24).reshape(2, 3, 4)
+    assert_records_numpy(
+        lambda x: (x[:, [0, 1], ..., [1, 2]], x[0:, [0, 1], ..., 2], x[..., [0, 1], [1, 2]]), x
+    )
+
+
 def test_leading_axes_of_one_element_of_a_value_do_not_count():
     def write(x):
         x = x.copy()

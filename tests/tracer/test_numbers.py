@@ -62,6 +62,7 @@ def test_in_place_operators(function):
         lambda xp: xp.asarray(4).copy(),
         lambda xp: copy.copy(xp.asarray(4)),
         lambda xp: xp.asarray(4)[...],
+        lambda xp: np.where(xp.asarray(4) > 3, 1, 2),
     ],
 )
 @pytest.mark.parametrize("is_evaluated", [False, True])
