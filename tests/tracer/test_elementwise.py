@@ -139,6 +139,12 @@ def test_square_is_one_multiplication():
     assert (x**2).node is (x * x).node
 
 
+def test_bfloat16_is_written_into_complex_numbers():
+    x = lb.zeros(2, dtype="complex64", device="cpu")
+    x += lb.asarray([1, 2], dtype=lb.bfloat16, device="cpu")
+    assert x.tolist() == [1, 2]
+
+
 def test_bfloat16_promotes_as_float16_and_meets_it_in_float32():
     def arrays(*names):
         return [lb.ones(3, dtype=name, device="cpu") for name in names]

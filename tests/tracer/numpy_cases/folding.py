@@ -52,6 +52,7 @@ CALLS = [
     call("tensordot", REALS, REALS, axes=([1, 1], [1, 1])),
     call("einsum", "ijk,ljk->il", REALS, REALS),
     call("einsum", "ij->j", INTS),
+    call("einsum", "...i,...i->...", np.full((2, 1), np.nan), np.zeros((2, 0))),
     *(
         call("einsum", "ij->j", INTS, out=np.zeros(INTS.shape[1], int), dtype=float, casting=rule)
         for rule in ("safe", "unsafe")

@@ -72,6 +72,8 @@ CALLS = [
     call("cross", REALS[:3], REALS[2:], axis=0),
     call("cross", REALS[0, :3], INTS[:, :3]),
     call("cross", REALS, INTS),
+    call("cross", np.array([True, True]), np.float16([1, np.inf, 2])),
+    call("cross", np.float16([1, np.inf, 2]), np.array([True, False])),
     call("lib.stride_tricks.sliding_window_view", REALS, (2, 3)),
     call("lib.stride_tricks.sliding_window_view", REALS, 4, axis=1),
     call("lib.stride_tricks.sliding_window_view", INTS, (2, 2), axis=(1, 1)),
