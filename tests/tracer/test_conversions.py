@@ -78,3 +78,9 @@ def test_elements():
     assert [row.tolist() for row in x[:1]] == [[1.5, -2.0]]
     for index in ((7,), (0, 0, 0), ()):
         assert_same_error(lambda a, i=index: a.item(*i), X, kind=(IndexError, ValueError))
+
+
+def test_no_elements_of_any_strides_come_to_the_host():
+    x = lb.asarray(np.zeros((3, 0, 2)), device="emulated:sm_90a")
+    x[...] = x[::-1]
+    assert x.numpy().shape == x[::-1].numpy().shape == (3, 0, 2)

@@ -42,6 +42,7 @@ from lazyblock.backend.runtime.device import Buffer, Device, Grid, Launch, Loade
 from lazyblock.backend.runtime.reports import host_symbols
 from lazyblock.dtypes import DType
 from lazyblock.errors import LaunchError, OutOfResourcesError, SanitizerError
+from lazyblock.shapes import size_of
 from lazyblock.target import cuda_target
 from lazyblock.tiler.ops.debug import describe_failure
 
@@ -394,6 +395,8 @@ class EmulatedDevice(Device):
         strides: Sequence[int],
     ) -> npt.NDArray[Any]:
         assert isinstance(buffer, EmulatedBuffer)
+        if size_of(shape) == 0:
+            return np.empty(shape, dtype)
         size = dtype.itemsize
         steps = [stride * size for stride in strides]
         return np.ndarray(tuple(shape), dtype, buffer.memory, offset * size, steps).copy()
