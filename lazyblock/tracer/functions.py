@@ -171,11 +171,18 @@ def _as_known(node: Node, x: Node) -> _Known | None:
         return None
     repeats = node.inputs.count(x)
     others = [operand for operand in node.inputs if operand is not x]
-    if not repeats or any(n.op is not Op.CONSTANT for n in others) or x.op is Op.CONSTANT:
+    if not repeats or any(n.op is not Op.CONSTANT for n in others) or _is_filled(x):
         return None
     start = node.inputs.index(x)
     before, after = node.inputs[:start], node.inputs[start + repeats :]
     return _Known(node.op, node.dtype, before, repeats, after)
+
+
+def _is_filled(x: Node) -> bool:
+    """Whether one number fills it; then it may be the very node that a scalar becomes."""
+    while x.op in (Op.VIEW, Op.RESHAPE, Op.CAST, Op.COMPLEX):
+        x = x.inputs[0]
+    return x.op is Op.CONSTANT
 
 
 def filled_like(value: Any, dtype: DType, *like: Node) -> Node:

@@ -53,6 +53,14 @@ def test_in_place_operators(function):
     assert_records_numpy(function, X)
 
 
+@pytest.mark.parametrize("dtype", ["int32", "float64", "complex64", "complex128"])
+def test_a_number_beside_an_array_filled_with_it(dtype):
+    for shape in ((2,), ()):
+        lb.full(shape, 9, dtype=dtype) + 9  # looks like the sum of an array and itself
+        x = np.array([1, 2], dtype)
+        assert_records_numpy(lambda x: (x + 9, 9 + x), x)
+
+
 @pytest.mark.parametrize(
     "make",
     [
