@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from hypothesis import strategies as st
 from ml_dtypes import bfloat16
 
 from tests.helpers.array_calls import CHOICES, EXACT, NOT_BFLOAT16, ROUNDED, UPDATES
@@ -104,7 +103,7 @@ for name, value in expected.items():
 class Drawer:
     """A program while it is drawn; `variables` holds NumPy's values.
 
-    integer(low, high) makes all choices: hypothesis or a random generator.
+    integer(low, high) makes all choices, both bounds included.
     text, subject: the first array of the call that is drawn now, and its value.
     """
 
@@ -225,17 +224,3 @@ def draw_program(integer):
     program = Program(inputs, tuple(drawer.lines))
     program.expected = _results(drawer.variables)
     return program
-
-
-_CHOICES = 400  # drawn at once, which is faster; after them the least is chosen
-
-
-@st.composite
-def array_programs(draw):
-    """Draw a program with hypothesis."""
-    drawn = iter(
-        np.frombuffer(
-            draw(st.binary(min_size=2 * _CHOICES, max_size=2 * _CHOICES)), np.uint16
-        ).tolist()
-    )
-    return draw_program(lambda low, high: low + next(drawn, 0) % (high - low + 1))

@@ -29,6 +29,7 @@ CALLS = [
     call("gradient", REALS, PLACES),
     call("gradient", HOLED, 10.0 * np.arange(6), axis=1),  # even: NumPy leaves the middle out
     call("gradient", HOLED, PLACES, axis=1),
+    call("gradient", REALS, PLACES, axis=1, edge_order=2),  # two kernels: are the places even?
     call("gradient", REALS, 1, 2, 3),
     call("gradient", REALS[:1]),
     call("gradient", REALS, edge_order=3),
@@ -83,7 +84,7 @@ CALLS = [
 
 FUSED = [
     call("gradient", REALS, axis=1),
-    call("gradient", REALS, PLACES, axis=1, edge_order=2),
+    call("gradient", REALS, 2.0, axis=1, edge_order=2),
     call("trapezoid", REALS),
     call("convolve", REALS[0], REALS[1]),
     call("kron", REALS, INTS),
