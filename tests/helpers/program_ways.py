@@ -16,11 +16,12 @@ from lazyblock.errors import EvaluationForbiddenError
 from lazyblock.graph.interpret import interpret
 from lazyblock.graph.ops import Op
 from lazyblock.graph.traverse import topological
+from lazyblock.tracer import stages
 
 
 def run_interpreted(program):
     """What is recorded means, by the graph interpreter; it evaluates all that has to be."""
-    with mock.patch.object(pipeline, "evaluate", _interpret):
+    with mock.patch.object(stages.pipeline, "evaluate", _interpret):
         return run_fused(program)
 
 
