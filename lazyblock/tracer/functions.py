@@ -166,8 +166,16 @@ class Function:
 
 
 def _as_known(node: Node, x: Node) -> _Known | None:
-    """A node as an op on `x` and numbers, if it is one."""
-    if node.op not in ops.ELEMENTWISE or node.attrs is not NO_ATTRS or node.shape != x.shape:
+    """A node as an op on `x` and numbers, if it is one.
+
+    Nothing is learned from arrays without elements: some numbers are refused for any element.
+    """
+    if (
+        not x.size
+        or node.op not in ops.ELEMENTWISE
+        or node.attrs is not NO_ATTRS
+        or node.shape != x.shape
+    ):
         return None
     repeats = node.inputs.count(x)
     others = [operand for operand in node.inputs if operand is not x]

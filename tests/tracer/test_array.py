@@ -454,3 +454,10 @@ def test_scalars_seen_before_stay_themselves(name, dtype):
         for is_first in (False, True):
             again = function(scalar, x) if is_first else function(x, scalar)
             assert function.with_scalar(x, scalar, is_first) is again
+
+
+@pytest.mark.parametrize("exponent", [-1, -3])
+def test_what_no_elements_allow_is_refused_for_some(exponent):
+    assert (lb.asarray(np.empty(0, np.int64)) ** exponent).shape == (0,)
+    with pytest.raises(ValueError, match="negative integer powers"):
+        lb.asarray(np.arange(1, 4)) ** exponent
