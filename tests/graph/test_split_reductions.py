@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from lazyblock import dtypes
 from lazyblock.graph import build
 from lazyblock.graph.interpret import interpret
 from lazyblock.graph.ops import Op, ReduceKind
@@ -102,3 +103,11 @@ def test_uncut_graphs_stay_the_same_objects():
     x = array((64, 64))
     outputs = [apply(Op.ADD, mean(x, (1,)), scalar(1.0))]
     assert split_reductions(outputs, PROGRAMS)[0] is outputs[0]
+
+
+def test_sums_of_halves_are_not_taken_about_means_of_pieces():
+    x = array((1 << 28,), dtypes.float16)  # in pieces that a half cannot count
+    squares = apply(Op.MULTIPLY, *2 * [apply(Op.SUBTRACT, x, mean(x, (0,)))])
+    order = topological(split_reductions([total(squares, (0,))], PROGRAMS))
+    counts = [build.constant_value(n) for n in order if n.op is Op.CONSTANT]
+    assert all(np.isfinite(count) for count in counts)

@@ -78,7 +78,8 @@ def find_distances(order: Sequence[Node], least_elements: int) -> Distances:
 
 def _as_distance(node: Node, attrs: ReduceAttrs) -> Distance | None:
     (operand,) = node.inputs
-    if attrs.kind is not ReduceKind.SUM or not dtypes.is_floating(node.dtype):
+    is_exact_count = dtypes.is_floating(node.dtype) and not dtypes.is_half(node.dtype)
+    if attrs.kind is not ReduceKind.SUM or not is_exact_count:
         return None
     is_squared = operand.op is Op.MULTIPLY and operand.inputs[0] is operand.inputs[1]
     if is_squared:
