@@ -12,6 +12,8 @@ import sys
 
 import pytest
 
+import lazyblock as lb
+from lazyblock import pipeline
 from tests.helpers import program_ways as ways
 from tests.helpers.array_programs import Program, draw_program
 
@@ -30,6 +32,18 @@ def check_programs(run, count, number=0):
 def test_recorded_programs(part):
     """What is recorded means what NumPy computes, by the graph interpreter."""
     check_programs(ways.run_interpreted, PROGRAMS // PARTS, part)
+
+
+def test_interpreted_programs_make_no_plans(monkeypatch):
+    assert (lb.arange(3) + 1).sum().item() == 6  # whatever has been evaluated before
+
+    def refuse(*arguments):
+        raise AssertionError("a plan is made")
+
+    monkeypatch.setattr(pipeline, "_find_plan", refuse)
+    ways.check(draw_program(random.Random(FIRST_SEED).randint), ways.run_interpreted)
+    with pytest.raises(AssertionError, match="a plan is made"):
+        ways.run_fused(draw_program(random.Random(FIRST_SEED).randint))
 
 
 @pytest.mark.parametrize("run", [ways.run_fused, ways.run_unfused, ways.run_compiled])
