@@ -33,8 +33,9 @@ def plain_constant(value: Any) -> Any:
     """The value that a constant's kind was made from, without wrappers."""
     if isinstance(value, constexpr):
         return plain_constant(value.value)
-    if isinstance(value, np.dtype):
-        return _element_of(value)
+    is_scalar_type = isinstance(value, type) and issubclass(value, np.generic)
+    if is_scalar_type or isinstance(value, np.dtype):
+        return _element_of(np.dtype(value))
     return value.item() if isinstance(value, np.generic) else value
 
 

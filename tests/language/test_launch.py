@@ -426,8 +426,12 @@ def test_dtypes_and_floats_as_constants():
     out = np.zeros(1)
     store_as[(1,)](out, tl.float16, 0.1)
     assert out[0] == np.float16(0.1)
-    store_as[(1,)](out, lb.float16, 0.2)
-    assert out[0] == np.float16(0.2)
+    for half in (lb.float16, np.dtype("float16"), np.float16):
+        store_as[(1,)](out, half, 0.2)
+        assert out[0] == np.float16(0.2)
+        out[0] = 0
+    store_as[(1,)](out, lb.bfloat16, 0.2)
+    assert out[0] == lb.bfloat16(0.2)
     store_as[(1,)](out, tl.float32, tl.constexpr(-0.0))
     assert np.signbit(out[0])
     store_as[(1,)](out, tl.float32, 0.0)
@@ -464,7 +468,7 @@ def test_options_of_tritons_launches_are_accepted():
 
 def test_registers_are_limited_where_a_launch_asks_for_it():
     arguments = {"x_ptr": Pointer(tl.float32), "n": Scalar(tl.int32), "BLOCK": Constant(8)}
-    arguments = dict(zip(double._names, arguments.values(), strict=True))
+    arguments = dict(zip(double.arg_names, arguments.values(), strict=True))
     program = build_program(double, arguments, maxnreg=40)
     assert '"nvvm.maxnreg"="40"' in emit_nvptx(program, cuda_target("sm_90a")).llvm
     assert "maxnreg=40" in unparse(program, (1, 1, 1))
@@ -473,7 +477,7 @@ def test_registers_are_limited_where_a_launch_asks_for_it():
 
 def test_launches_can_ask_that_all_instances_run_at_once():
     arguments = {"x_ptr": Pointer(tl.float32), "n": Scalar(tl.int32), "BLOCK": Constant(8)}
-    arguments = dict(zip(double._names, arguments.values(), strict=True))
+    arguments = dict(zip(double.arg_names, arguments.values(), strict=True))
     program = build_program(double, arguments, launch_cooperative_grid=True)
     assert compile_program(program, cuda_target("sm_90a"), "key", "").is_cooperative
     assert "launch_cooperative_grid=True" in unparse(program, (1, 1, 1))
