@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from sys import _getframe
 from types import CodeType
 from typing import NamedTuple
 
@@ -50,9 +50,9 @@ def user_place(skip: int = 1) -> Place | SourceLine:
     if given is not None:
         return given
     try:
-        frame = sys._getframe(skip)
+        frame = _getframe(skip)
     except ValueError:  # the stack is not that deep
-        frame = sys._getframe(1)
+        frame = _getframe(1)
     while frame is not None:
         code = frame.f_code
         own = _is_own.get(code.co_filename)

@@ -17,7 +17,7 @@ from lazyblock.errors import ValueRangeError
 from lazyblock.graph import build, ops
 from lazyblock.graph.attrs import NO_ATTRS
 from lazyblock.graph.host_call import make_host_call
-from lazyblock.graph.node import Node, make_elementwise
+from lazyblock.graph.node import Node, make_inferred
 from lazyblock.graph.ops import Op
 from lazyblock.shapes import broadcast_shapes
 from lazyblock.tracer.complex_powers import complex_power
@@ -116,12 +116,12 @@ class Function:
         if len(shapes) > 1:
             return build.elementwise(rule, *nodes)  # type: ignore[arg-type]
         shape = shapes.pop() if shapes else ()
-        return make_elementwise(rule, tuple(nodes), shape, result)  # type: ignore[arg-type]
+        return make_inferred(rule, tuple(nodes), shape, result)  # type: ignore[arg-type]
 
     def of_one(self, x: Node) -> Node:
         """As a call, faster for a node whose dtype an op takes as it is."""
         found = self._plain.get(x.dtype)
-        return make_elementwise(found[0], (x,), x.shape, found[1]) if found else self(x)
+        return make_inferred(found[0], (x,), x.shape, found[1]) if found else self(x)
 
     def of_two(self, left: Node, right: Node) -> Node:
         """As a call, faster for two nodes of one shape whose dtypes an op takes as they are."""
@@ -129,7 +129,7 @@ class Function:
         found = self._plain.get(dtype) if dtype is right.dtype else None
         if found is None or left.shape != right.shape:
             return self(left, right)
-        return make_elementwise(found[0], (left, right), left.shape, found[1])
+        return make_inferred(found[0], (left, right), left.shape, found[1])
 
     def with_scalar(self, x: Node, scalar: Scalar, is_first: bool = False) -> Node:
         """As a call with the scalar behind `x` or before it, faster for scalars seen before."""
@@ -138,7 +138,7 @@ class Function:
         if found is None:
             return self._learn(key, x, scalar, is_first)
         op, result, before, repeats, after = found
-        return make_elementwise(op, before + (x,) * repeats + after, x.shape, result)
+        return make_inferred(op, before + (x,) * repeats + after, x.shape, result)
 
     def _learn(self, key: _ScalarKey, x: Node, scalar: Scalar, is_first: bool) -> Node:
         """Call it; what an array of this dtype and this scalar give is known from then on."""
@@ -287,6 +287,14 @@ def _power_shortcut(operands: tuple[Any, ...], loop: tuple[DType, ...]) -> Node 
     is_float = dtypes.is_floating(loop[0])
     fast = _FLOAT_POWERS.get(exponent) if is_float else _INTEGER_POWERS.get(exponent)
     return fast(x) if fast else None
+
+
+def _power_operator_shortcut(operands: tuple[Any, ...], loop: tuple[DType, ...]) -> Node | None:
+    """`**`, which squares bools to int8, unlike `np.power`."""
+    base, exponent = operands
+    if type(exponent) is int and exponent == 2 and dtypes.is_bool(base.dtype):
+        return FUNCTIONS["square"](base)
+    return _power_shortcut(operands, loop)
 
 
 def _square(x: Node) -> Node:
@@ -460,6 +468,7 @@ FUNCTIONS: dict[str, Function] = {
         name: Function(name, resolve_like(np.exp), Op(name), 1)
         for name in ("rsqrt", "erf", "erfc", "lgamma", "tgamma")
     },
+    "**": Function("**", resolve_like(np.power), _ROWS["power"], 2, _power_operator_shortcut),
     "where": Function("where", resolve_together(1), _where, 3, _where_wrapped),
     "clip": Function("clip", resolve_together(0), _clip, 3),
 }

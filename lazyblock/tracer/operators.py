@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from lazyblock import dtypes
-from lazyblock.tracer.cells import Cell
 from lazyblock.tracer.functions import FUNCTIONS
-from lazyblock.tracer.handle import Handle
+from lazyblock.tracer.handle import Handle, wrap
 from lazyblock.tracer.protocols import namespace
 
 _OPERANDS = (Handle, np.ndarray, np.generic, complex, float, int, list, tuple)  # of products
@@ -26,7 +24,7 @@ def unary(name: str) -> Unary:
     def operator(self: Any) -> Any:
         if self._view is None:  # for speed
             cell = self._cell
-            return type(self)(Cell(function.of_one(cell.node), cell.device))
+            return wrap(type(self), function.of_one(cell.node), cell.device)
         return self._record(function, self)
 
     return operator
@@ -41,9 +39,9 @@ def binary(name: str) -> Binary:
         if self._view is None:  # the usual cases, for speed
             cell = self._cell
             if kind is float or kind is int:
-                return own(Cell(function.with_scalar(cell.node, other), cell.device))
+                return wrap(own, function.with_scalar(cell.node, other), cell.device)
             if kind is own and other._view is None and other._cell.device is cell.device:
-                return own(Cell(function.of_two(cell.node, other._cell.node), cell.device))
+                return wrap(own, function.of_two(cell.node, other._cell.node), cell.device)
         return self._record(function, self, other)
 
     return operator
@@ -56,7 +54,7 @@ def reflected(name: str) -> Binary:
     def operator(self: Any, other: Any) -> Any:
         if self._view is None and (type(other) is float or type(other) is int):  # for speed
             cell = self._cell
-            return type(self)(Cell(function.with_scalar(cell.node, other, True), cell.device))
+            return wrap(type(self), function.with_scalar(cell.node, other, True), cell.device)
         return self._record(function, other, self)
 
     return operator
@@ -72,15 +70,6 @@ def _equality(name: str, of_others: bool) -> Binary:
         return compare(self, other)
 
     return operator
-
-
-def _power(self: Any, other: Any) -> Any:
-    """`**`, which squares bools to int8, unlike `np.power`."""
-    is_square = type(other) is int and other == 2 and dtypes.is_bool(self.dtype)
-    return self._record(FUNCTIONS["square"], self) if is_square else _to_power(self, other)
-
-
-_to_power = binary("power")
 
 
 def _in_place(name: str) -> Binary:
@@ -128,7 +117,7 @@ class Operators(Handle):
     __ifloordiv__ = _in_place("floor_divide")
     __mod__, __rmod__ = binary("remainder"), reflected("remainder")
     __imod__ = _in_place("remainder")
-    __pow__, __rpow__, __ipow__ = _power, reflected("power"), _in_place("power")
+    __pow__, __rpow__, __ipow__ = binary("**"), reflected("power"), _in_place("power")
     __and__, __rand__ = binary("bitwise_and"), reflected("bitwise_and")
     __iand__ = _in_place("bitwise_and")
     __or__, __ror__ = binary("bitwise_or"), reflected("bitwise_or")
