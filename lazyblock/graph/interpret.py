@@ -203,8 +203,19 @@ def _power(x: NDArray, exponent: NDArray) -> NDArray:
     return np.where(exponent < 0, inverse, np.power(x, np.maximum(exponent, 0)))
 
 
+def _expm1(x: NDArray) -> NDArray:
+    """NumPy gives NaN for complex infinities; here they have C99's values."""
+    result = np.asarray(np.expm1(x))
+    if x.dtype.kind == "c":
+        power, is_known = np.exp(x), np.isfinite(x)
+        result.real = np.where(is_known, result.real, power.real - 1)
+        result.imag = np.where(is_known & (x.imag != 0), result.imag, power.imag)
+    return result
+
+
 # Ops that NumPy has no ufunc of this name for, or another rule.
 _FUNCTIONS: dict[Op, Callable[..., Any]] = {
+    Op.EXPM1: _expm1,
     Op.RSQRT: lambda x: np.reciprocal(np.sqrt(x)),
     Op.ERF: _vectorized(math.erf),
     Op.ERFC: _vectorized(math.erfc),

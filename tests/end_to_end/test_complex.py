@@ -14,7 +14,7 @@ EMULATED = "emulated:sm_90a"
 DEVICES = ["cpu", EMULATED]
 PARTS = [0.0, -0.0, 1.0, -2.5, 1e-3, np.inf, -np.inf, np.nan]
 UNARY = """
-    negative absolute sign reciprocal conjugate sqrt exp exp2 expm1 log log2 log10 log1p
+    negative absolute sign reciprocal conjugate sqrt exp exp2 log log2 log10 log1p
     sin cos tan sinh cosh tanh rint isnan isinf isfinite logical_not
     arcsin arccos arctan arcsinh arccosh arctanh
 """
@@ -24,6 +24,16 @@ BINARY = """
 """
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+
+
+def expm1(m, x):
+    """C99's values, where NumPy gives NaN: those of exp(x) - 1 at infinities."""
+    if m is lb:
+        return lb.expm1(x)
+    result, power = np.expm1(x), np.exp(x)
+    result.real = np.where(np.isfinite(x), result.real, power.real - 1)
+    result.imag = np.where(np.isfinite(x) & (x.imag != 0), result.imag, power.imag)
+    return result
 
 
 def grid(dtype):
@@ -73,7 +83,7 @@ def named(names):
 )
 def test_functions_of_special_values(dtype, device):
     x = grid(dtype)
-    check(named(UNARY), x, device=device, compare=assert_close)
+    check([*named(UNARY), expm1], x, device=device, compare=assert_close)
     x, y = np.repeat(x, len(x)), np.tile(x, len(x))
     check(named(BINARY), x, y, device=device, compare=assert_close)
 

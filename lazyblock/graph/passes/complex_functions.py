@@ -1,7 +1,8 @@
 """Functions of complex numbers as formulas in real functions of both parts.
 
-Special values are those of C99's annex G, as NumPy takes them; finite results are within a few ULP
-of either part, unless NumPy's own formula loses more (expm1, log1p).
+Special values are those of C99's annex G, as NumPy takes them (and of expm1, where NumPy does not);
+finite results are within a few ULP of either part, unless NumPy's own formula loses more (expm1,
+log1p).
 
 Sources: W. Kahan, Branch cuts for complex elementary functions, in: The State of the Art in
 Numerical Analysis, 1987; T. J. Dekker, A floating-point technique for extending the available
@@ -138,10 +139,17 @@ def _exp_in_parts(x: Node) -> tuple[Node, Node]:
 
 
 def _expm1(x: Pair) -> Pair:
+    zero, infinity = number(0, x.real), number(_INF, x.real)
     wave = sin(multiply(x.imag, number(0.5, x.imag)))
     twice = multiply(multiply(number(2, wave), wave), wave)
     real = subtract(multiply(expm1(x.real), cos(x.imag)), twice)
-    return Pair(real, multiply(exp(x.real), sin(x.imag)))
+    imag = multiply(exp(x.real), sin(x.imag))
+    is_turnless, is_low = invert(is_finite(x.imag)), equal(x.real, number(-_INF, zero))
+    is_high = both(is_turnless, equal(x.real, infinity))
+    real = where(is_low, number(-1, zero), where(is_high, infinity, real))
+    imag = where(both(is_turnless, is_low), copysign(zero, x.imag), imag)
+    imag = where(equal(x.imag, zero), x.imag, imag)
+    return Pair(real, imag)
 
 
 def _exp2(x: Pair) -> Pair:
