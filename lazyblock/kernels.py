@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lazyblock.backend.executable import Step
+from lazyblock.backend.kernel import CompiledKernel
 from lazyblock.backend.runtime.device import Resources
 from lazyblock.graph import build
 from lazyblock.graph.attrs import InputAttrs
@@ -32,7 +33,7 @@ class Kernel:
 
     name: str
     grid: tuple[int, int, int]
-    stages: dict[str, str]
+    compiled: CompiledKernel
     stats: dict[str, Any]
     program: Program
     samples: tuple[Sample, ...]
@@ -44,17 +45,22 @@ class Kernel:
         return write_file(self.program, self.samples, self.grid)
 
     @property
+    def stages(self) -> dict[str, str]:
+        """Texts by name, in order of making."""
+        return self.compiled.stages
+
+    @property
     def ir(self) -> str:
-        return self.stages["block"]
+        return self.compiled.texts["block"]
 
     @property
     def llvm(self) -> str:
-        return self.stages.get("llvm", "")
+        return self.compiled.texts.get("llvm", "")
 
     @property
     def ptx(self) -> str:
         """PTX text; "" for a CPU kernel."""
-        return self.stages.get("ptx", "")
+        return self.compiled.texts.get("ptx", "")
 
     @property
     def asm(self) -> str:
@@ -80,8 +86,8 @@ def describe_kernel(lowered: LoweredKernel, step: Step) -> Kernel:
     }
     log = step.loaded.log
     samples = tuple(map(sample_of, lowered.arguments))
-    stages = step.kernel.stages
-    return Kernel(step.kernel.name, step.grid, stages, stats, lowered.program, samples, log)
+    compiled = step.kernel
+    return Kernel(compiled.name, step.grid, compiled, stats, lowered.program, samples, log)
 
 
 def sample_of(argument: Argument) -> Sample:

@@ -102,7 +102,7 @@ def _make_kernel(key: str, metadata: dict[str, Any], image: bytes) -> CompiledKe
         Target(**metadata["target"]),
         key,
         image,
-        metadata["stages"],
+        metadata["texts"],
         metadata["num_threads"],
         metadata["shared_bytes"],
         metadata["num_ctas"],
@@ -114,7 +114,7 @@ def _write_kernel(key: str, kernel: CompiledKernel) -> None:
     metadata = {
         "name": kernel.name,
         "target": vars(kernel.target),
-        "stages": kernel.stages,
+        "texts": kernel.texts,
         "num_threads": kernel.num_threads,
         "shared_bytes": kernel.shared_bytes,
         "num_ctas": kernel.num_ctas,

@@ -30,22 +30,22 @@ def compile_program(program: Program, target: Target, key: str, block_text: str)
         return CompiledKernel(program.name, target, key, make_image(program), {"block": block_text})
     if target.is_emulated:
         emitted = emit_emulated(program, target)
-        image, _ = to_object(emitted.llvm, host_target(), EMULATED_LEVEL)
-        stages = {"block": block_text, "llvm": emitted.llvm}
-        return _launchable(program, target, key, image, stages, emitted)
+        image = to_object(emitted.llvm, host_target(), EMULATED_LEVEL)
+        texts = {"block": block_text, "llvm": emitted.llvm}
+        return _launchable(program, target, key, image, texts, emitted)
     if target.is_gpu:
         if config.current.sanitize:
             hint = "move the arrays with lb.asarray(x, device='cpu')."
             raise DeviceError("Kernels are sanitized on the CPU only.", hint=hint)
         emitted = emit_nvptx(program, target)
         ptx = to_ptx(emitted.llvm, target)
-        stages = {"block": block_text, "llvm": emitted.llvm, "ptx": ptx}
+        texts = {"block": block_text, "llvm": emitted.llvm, "ptx": ptx}
         image = ptx.encode() + b"\0"
-        return _launchable(program, target, key, image, stages, emitted)
+        return _launchable(program, target, key, image, texts, emitted)
     llvm_text = emit_host(program, target)
-    image, assembly = to_object(llvm_text, target)
-    stages = {"block": block_text, "llvm": llvm_text, "asm": assembly}
-    return CompiledKernel(program.name, target, key, image, stages)
+    image = to_object(llvm_text, target)
+    texts = {"block": block_text, "llvm": llvm_text}
+    return CompiledKernel(program.name, target, key, image, texts)
 
 
 def _launchable(
@@ -53,9 +53,9 @@ def _launchable(
     target: Target,
     key: str,
     image: bytes,
-    stages: dict[str, str],
+    texts: dict[str, str],
     emitted: NvptxKernel,
 ) -> CompiledKernel:
     """A kernel with the frame that its threads run in."""
     frame = emitted.num_threads, emitted.shared_bytes, emitted.num_ctas, program.is_cooperative
-    return CompiledKernel(program.name, target, key, image, stages, *frame)
+    return CompiledKernel(program.name, target, key, image, texts, *frame)

@@ -113,8 +113,7 @@ def as_host_array(value: Any) -> NDArray:
     if isinstance(value, np.ndarray):
         return value
     if hasattr(value, "data_ptr") and hasattr(value, "detach"):
-        tensor: NDArray = value.detach().numpy()
-        return tensor
+        return _torch_memory(value.detach())
     if hasattr(value, "__dlpack__"):
         place = value.__dlpack_device__()
         if place[0] != 1:
@@ -128,6 +127,16 @@ def as_host_array(value: Any) -> NDArray:
     if array.dtype == object:
         raise DTypeError(f"NumPy cannot see the memory of a {type(value).__name__}.")
     return array
+
+
+def _torch_memory(tensor: Any) -> NDArray:
+    """A tensor's memory; of dtypes that torch does not show to NumPy by way of integers."""
+    dtype = dtype_named(tensor.dtype)
+    if dtype.isbuiltin == 1:
+        found: NDArray = tensor.numpy()
+        return found
+    integers = getattr(sys.modules["torch"], f"int{8 * dtype.itemsize}")
+    return tensor.view(integers).numpy().view(dtype)  # type: ignore[no-any-return]
 
 
 _TORCH_NAMES = {"float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz"}

@@ -20,7 +20,7 @@ def load_on_cpu(program, target=None, level=3):
     device = CpuDevice()
     target = target or device.target
     text = emit_host(program, target)
-    image, _ = to_object(text, target, level)
+    image = to_object(text, target, level)
     return text, device.load(image, program.name, 1, 0)
 
 

@@ -1,7 +1,9 @@
 """Launching kernels: grids, arguments of every kind, in-place semantics, what is compiled when."""
 
+import sys
 import threading
 from collections import namedtuple
+from types import SimpleNamespace
 
 import ml_dtypes
 import numpy as np
@@ -284,6 +286,31 @@ def test_arrays_of_other_libraries(kind):
     x = numbers(32)
     expected = x * 2
     double[(1,)](kind(x, ""), 32, BLOCK=32)
+    np.testing.assert_array_equal(x, expected)
+
+
+class LikeTorch(WithPointer):
+    """What torch shows NumPy as integers only."""
+
+    dtype = "torch.bfloat16"
+
+    def detach(self):
+        return self
+
+    def numpy(self):
+        assert self.array.dtype != ml_dtypes.bfloat16
+        return self.array
+
+    def view(self, dtype):
+        return LikeTorch(self.array.view(dtype), "")
+
+
+def test_bfloat16_of_torch_is_interpreted(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(int16=np.int16))
+    x = numbers(32).astype(ml_dtypes.bfloat16)
+    expected = x * 2
+    with lb.config.scope(interpret=True):
+        double[(1,)](LikeTorch(x, ""), 32, BLOCK=32)
     np.testing.assert_array_equal(x, expected)
 
 

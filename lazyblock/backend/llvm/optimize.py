@@ -1,4 +1,4 @@
-"""LLVM as a library: the host as a Target, and LLVM IR text to an object file with its assembly.
+"""LLVM as a library: the host as a Target, and LLVM IR text to an object file or assembly.
 
 Our loops are vectorised already, so LLVM's own loop vectoriser stays off: it would only add tails.
 Objects are position independent: another process on the same kind of processor may load them.
@@ -49,18 +49,31 @@ def host_target(is_checked: bool = False) -> Target:
     return Target("cpu", arch, features, vector_bytes, num_units=num_units, is_checked=is_checked)
 
 
-def to_object(llvm_text: str, target: Target, level: int = 3) -> tuple[bytes, str]:
-    """Optimise a module (`level` 0 to 3) and compile it for `target`, the host.
+def to_object(llvm_text: str, target: Target, level: int = 3) -> bytes:
+    """Optimise a module (`level` 0 to 3) and compile it for `target`, the host: an object file.
 
-    Returns the object file and its assembly; without the latter at level 0, which is for speed.
     Raises: CompileError with LLVM's words and the text when the module is not valid.
     """
     with _lock:
-        initialize()
-        machine = _target_machine(target, level)
-        module = _parse(llvm_text, machine)
-        _optimize(module, machine, level)
-        return machine.emit_object(module), machine.emit_assembly(module) if level else ""
+        machine, module = _optimized(llvm_text, target, level)
+        image: bytes = machine.emit_object(module)
+        return image
+
+
+def to_assembly(llvm_text: str, target: Target) -> str:
+    """The same code as text, for reading."""
+    with _lock:
+        machine, module = _optimized(llvm_text, target, 3)
+        return str(machine.emit_assembly(module))
+
+
+def _optimized(llvm_text: str, target: Target, level: int) -> tuple[Any, Any]:
+    """What emits code, and the module."""
+    initialize()
+    machine = _target_machine(target, level)
+    module = _parse(llvm_text, machine)
+    _optimize(module, machine, level)
+    return machine, module
 
 
 def _target_machine(target: Target, level: int = 3) -> Any:

@@ -28,7 +28,7 @@ class Builtin:
     """The function `name` of an LLVM module, called as CPython calls its own with `flags`."""
 
     def __init__(self, text: str, name: str, flags: int) -> None:
-        image, _ = optimize.to_object(text, optimize.host_target())
+        image = optimize.to_object(text, optimize.host_target())
         addresses, library = optimize.link(image, [name])
         self._definition = _MethodDef(name.encode(), addresses[name], flags, None)
         _kept.append((self._definition, library))

@@ -62,7 +62,7 @@ _running = threading.Lock()  # one launch at a time: the support keeps the state
 @functools.cache
 def _support() -> tuple[Any, dict[str, int], Any]:
     """The function that runs threads, what kernels may refer to, and what keeps both alive."""
-    image, _ = optimize.to_object(support_module(), optimize.host_target(), 2)
+    image = optimize.to_object(support_module(), optimize.host_target(), 2)
     addresses, library = optimize.link(image, EXPORTS)
     return _Run(addresses[RUN]), addresses, library
 
