@@ -4,6 +4,8 @@ Public names only; each chapter of the array namespace lists its own in `__all__
 `docs/` tells about them.
 """
 
+import numpy
+
 from lazyblock import (
     config,
     constants,
@@ -46,6 +48,7 @@ from lazyblock.tracer import (
     differences,
     elementwise,
     evaluation,
+    grids,
     histograms,
     host_functions,
     imports,
@@ -55,6 +58,7 @@ from lazyblock.tracer import (
     linear_algebra,
     manipulation,
     nan_functions,
+    numpy_names,
     order_statistics,
     padding,
     polynomials,
@@ -84,6 +88,7 @@ from lazyblock.tracer.diagonals import *
 from lazyblock.tracer.differences import *
 from lazyblock.tracer.elementwise import *
 from lazyblock.tracer.evaluation import *
+from lazyblock.tracer.grids import *
 from lazyblock.tracer.histograms import *
 from lazyblock.tracer.host_functions import *
 from lazyblock.tracer.imports import *
@@ -93,6 +98,7 @@ from lazyblock.tracer.joining import *
 from lazyblock.tracer.linear_algebra import *
 from lazyblock.tracer.manipulation import *
 from lazyblock.tracer.nan_functions import *
+from lazyblock.tracer.numpy_names import *
 from lazyblock.tracer.order_statistics import *
 from lazyblock.tracer.padding import *
 from lazyblock.tracer.polynomials import *
@@ -112,6 +118,7 @@ from lazyblock.tracer.utility import *
 from lazyblock.version import __version__
 
 start_listeners()
+numpy_names.accept_numpy_calls(globals(), numpy)
 
 __all__ = [
     "Array",
@@ -157,6 +164,7 @@ __all__ += diagonals.__all__
 __all__ += differences.__all__
 __all__ += elementwise.__all__
 __all__ += evaluation.__all__
+__all__ += grids.__all__
 __all__ += histograms.__all__
 __all__ += host_functions.__all__
 __all__ += imports.__all__
@@ -166,6 +174,7 @@ __all__ += joining.__all__
 __all__ += linear_algebra.__all__
 __all__ += manipulation.__all__
 __all__ += nan_functions.__all__
+__all__ += numpy_names.__all__
 __all__ += order_statistics.__all__
 __all__ += padding.__all__
 __all__ += polynomials.__all__

@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, overload
 
+import numpy as np
+
 from lazyblock.errors import DTypeError, ValueRangeError
+from lazyblock.lazy_imports import lazy_import
 from lazyblock.tracer.array import Array, ArrayCell, record, recorder
 from lazyblock.tracer.creation import to_array
 from lazyblock.tracer.functions import FUNCTIONS, Function
@@ -28,6 +31,7 @@ __all__ = [
     "arctan",
     "arctan2",
     "arctanh",
+    "around",
     "asin",
     "asinh",
     "atan",
@@ -65,6 +69,8 @@ __all__ = [
     "fmax",
     "fmin",
     "fmod",
+    "frexp",
+    "gcd",
     "greater",
     "greater_equal",
     "heaviside",
@@ -73,6 +79,8 @@ __all__ = [
     "isfinite",
     "isinf",
     "isnan",
+    "lcm",
+    "ldexp",
     "left_shift",
     "less",
     "less_equal",
@@ -90,6 +98,7 @@ __all__ = [
     "maximum",
     "minimum",
     "mod",
+    "modf",
     "multiply",
     "negative",
     "nextafter",
@@ -109,6 +118,7 @@ __all__ = [
     "signbit",
     "sin",
     "sinh",
+    "spacing",
     "sqrt",
     "square",
     "subtract",
@@ -120,10 +130,11 @@ __all__ = [
     "where",
 ]
 
+ufuncs = lazy_import("lazyblock.tracer.ufuncs")
+
 _NOT_GIVEN: Any = object()
 
-Unary = Callable[[Any], Array]
-Binary = Callable[[Any, Any], Array]
+Elementwise = Callable[..., Array]
 
 
 def _checked(result: Array, function: Function, *values: Any) -> Array:
@@ -134,24 +145,64 @@ def _checked(result: Array, function: Function, *values: Any) -> Array:
     return result
 
 
-def _unary(name: str) -> Unary:
+def _unary(name: str) -> Elementwise:
     function, compute = FUNCTIONS[name], recorder(name)
 
-    def recorded(x: Any, /) -> Array:
+    def recorded(x: Any, /, out: Any = None, **settings: Any) -> Array:
+        if out is not None or settings:
+            updated: Array = _call_as_ufunc(name, (x,), out, **settings)
+            return updated
         result = compute(x)
         return _checked(result, function, x) if result is NotImplemented else result
 
     return _named(recorded, name)
 
 
-def _binary(name: str) -> Binary:
+def _binary(name: str) -> Elementwise:
     function, compute = FUNCTIONS[name], recorder(name)
 
-    def recorded(x1: Any, x2: Any, /) -> Array:
+    def recorded(x1: Any, x2: Any, /, out: Any = None, **settings: Any) -> Array:
+        if out is not None or settings:
+            updated: Array = _call_as_ufunc(name, (x1, x2), out, **settings)
+            return updated
         result = compute(x1, x2)
         return _checked(result, function, x1, x2) if result is NotImplemented else result
 
+    for method in ("accumulate", "at", "outer", "reduce", "reduceat"):
+        setattr(recorded, method, _ufunc_method(name, method))
     return _named(recorded, name)
+
+
+def _call_as_ufunc(
+    name: str, inputs: tuple[Any, ...], out: Any, where: Any = True, **settings: Any
+) -> Any:
+    """With the settings of NumPy's ufunc of that name. Raises: DTypeError where there is none."""
+    ufunc = getattr(np, name, None)
+    if isinstance(ufunc, np.ufunc):
+        targets = (None,) * ufunc.nout if out is None else out
+        targets = targets if isinstance(targets, tuple) else (targets,)
+        return ufuncs.call(ufunc, inputs, targets, where, settings)
+    if settings or where is not True:
+        unknown = next(iter(settings), "where")
+        raise DTypeError(f"{name}() got an unexpected keyword argument '{unknown}'")
+    return ufuncs.write_out(recorder(name)(*inputs), out, name)
+
+
+def _in_numpy(name: str) -> Callable[..., Any]:
+    """A function that has no form in kernels."""
+
+    def recorded(x: Any, /, *others: Any, out: Any = None, **settings: Any) -> Any:
+        return _call_as_ufunc(name, (x, *others), out, **settings)
+
+    recorded.is_on_host = True  # type: ignore[attr-defined]
+    return _named(recorded, name)
+
+
+def _ufunc_method(name: str, method: str) -> Callable[..., Any]:
+    """`np.add.reduce` of lazy arrays, as `lb.add.reduce`."""
+    function = getattr(getattr(np, name), method)
+    change = (lambda x: x) if method == "at" else to_array
+    return lambda x, *args, **settings: function(change(x), *args, **settings)
 
 
 def _named(function: Callable[..., Array], name: str) -> Callable[..., Array]:
@@ -244,6 +295,13 @@ mod = remainder = _binary("remainder")
 bitwise_right_shift = right_shift = _binary("right_shift")
 subtract = _binary("subtract")
 
+frexp = _in_numpy("frexp")
+gcd = _in_numpy("gcd")
+lcm = _in_numpy("lcm")
+ldexp = _in_numpy("ldexp")
+modf = _in_numpy("modf")
+spacing = _in_numpy("spacing")
+
 
 @overload
 def where(condition: Any, /) -> tuple[Array, ...]: ...
@@ -277,3 +335,6 @@ def divmod(x1: Any, x2: Any, /) -> tuple[Array, Array]:
 def round(x: Any, /, decimals: int = 0) -> Array:
     """Nearest integral values, halves to even."""
     return to_array(x).round(decimals)
+
+
+around = round

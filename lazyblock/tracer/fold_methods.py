@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lazyblock.errors import ShapeError
 from lazyblock.graph.node import Node
 from lazyblock.graph.ops import ReduceKind
 from lazyblock.lazy_imports import lazy_import
@@ -103,11 +104,11 @@ class Folds(Handle):
 
     def argmax(self, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Self:
         node = folds.place_of_extreme(ReduceKind.MAX, self.node, axis, keepdims)
-        return self._give(node, out, "argmax")
+        return self._give_place(node, out, "argmax")
 
     def argmin(self, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Self:
         node = folds.place_of_extreme(ReduceKind.MIN, self.node, axis, keepdims)
-        return self._give(node, out, "argmin")
+        return self._give_place(node, out, "argmin")
 
     def cumsum(self, axis: int | None = None, dtype: Any = None, out: Any = None) -> Self:
         return self.accumulate(ReduceKind.SUM, axis, dtype, "cumsum", out=out)
@@ -178,6 +179,11 @@ class Folds(Handle):
             result = masked_folds.deviation(self, axis, dtype, ddof, keepdims, *given)
             return self._store(result, out, "std")
         return self._give(folds.deviation(self.node, axis, dtype, ddof, keepdims), out, "std")
+
+    def _give_place(self, node: Node, out: Any, name: str) -> Self:
+        if out is not None and getattr(out, "shape", node.shape) != node.shape:
+            raise ShapeError(f"output array does not match result of np.{name}.")
+        return self._give(node, out, name)
 
     def _give(self, node: Node, out: Any, name: str) -> Self:
         result = self._with(node)

@@ -28,6 +28,7 @@ __all__ = [
     "frombuffer",
     "fromfile",
     "fromiter",
+    "fromregex",
     "fromstring",
     "genfromtxt",
     "geomspace",
@@ -36,6 +37,7 @@ __all__ = [
     "histogramdd",
     "intersect1d",
     "kaiser",
+    "load",
     "loadtxt",
     "logspace",
     "poly",
@@ -48,6 +50,7 @@ __all__ = [
     "sort_complex",
     "trim_zeros",
     "union1d",
+    "unique",
     "unravel_index",
 ]
 
@@ -155,3 +158,6 @@ sort_complex = _in_numpy("sort_complex")
 trim_zeros = _in_numpy("trim_zeros")
 union1d = _in_numpy("union1d")
 unravel_index = _in_numpy("unravel_index")
+fromregex = _in_numpy("fromregex")
+load = _in_numpy("load")
+unique = _in_numpy("unique")

@@ -84,14 +84,14 @@ def squeeze(x: Any, /, axis: Axis = None) -> Array:
     return to_array(x).squeeze(axis)
 
 
-def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Array:
-    """The elements in C order under another shape; one extent may be -1."""
-    return to_array(x).reshape(shape, copy=copy)
+def reshape(x: Any, /, shape: Any, order: str | None = "C", *, copy: bool | None = None) -> Array:
+    """The elements in C order (or F) under another shape; one extent may be -1."""
+    return to_array(x).reshape(shape, order=order, copy=copy)
 
 
-def ravel(x: Any, /) -> Array:
+def ravel(x: Any, /, order: str | None = "C") -> Array:
     """One axis; a view where NumPy gives one."""
-    return to_array(x).ravel()
+    return to_array(x).ravel(order)
 
 
 def permute_dims(x: Any, /, axes: Sequence[int]) -> Array:
@@ -164,7 +164,7 @@ def tile(x: Any, repetitions: Any, /) -> Array:
     return _copied(array, kept, tuple(pairs), [a * b for a, b in zip(counts, extents, strict=True)])
 
 
-def repeat(x: Any, repeats: Any, /, axis: int | None = None) -> Array:
+def repeat(x: Any, /, repeats: Any, axis: int | None = None) -> Array:
     """Every element `repeats` times in a row; an array of counts is evaluated."""
     array = to_array(x)
     if axis is None:
@@ -239,9 +239,9 @@ def _shifted(rank: int, axis: int, by: int) -> IndexMap:
     return index_map.slices([by if a == axis else 0 for a in range(rank)], [1] * rank)
 
 
-def copy(x: Any, /) -> Array:
+def copy(x: Any, /, order: str | None = "K", subok: bool = False) -> Array:
     """The same values, not seen by later writes."""
-    return to_array(x).copy()
+    return to_array(x).copy(order)
 
 
 # Questions

@@ -61,7 +61,6 @@ class Methods(Attributes, Folds):
 
     argpartition = _forwarded(np.argpartition)
     argsort = _forwarded(np.argsort)
-    choose = _forwarded(np.choose)
     diagonal = _forwarded(np.diagonal)
     dot = _forwarded(np.dot)
     nonzero = _forwarded(np.nonzero)
@@ -76,6 +75,11 @@ class Methods(Attributes, Folds):
     def compress(self, condition: Any, axis: int | None = None, out: Any = None) -> Any:
         """The slices along `axis` where `condition` holds."""
         return numpy_calls.call(np.compress, (condition, self, axis, out), {})
+
+    def choose(self, *choices: Any, out: Any = None, mode: str = "raise") -> Any:
+        """Each element from the choice whose number it finds in this array; one after the other."""
+        listed = choices[0] if len(choices) == 1 else choices
+        return numpy_calls.call(np.choose, (self, listed, out, mode), {})
 
     # elements as they are
 

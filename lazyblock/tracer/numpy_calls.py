@@ -26,8 +26,8 @@ spellings = lazy_import("lazyblock.tracer.numpy_spellings")
 
 _SUBMODULES = {"numpy.linalg": "linalg", "numpy.fft": "fft"}
 _ALIASES = {"amax": "max", "amin": "min", "around": "round"}
-# Settings of NumPy's that change nothing here: arrays have one memory order and no subclasses.
-_WITHOUT_EFFECT = {"order", "subok"}
+# Settings of NumPy's that change nothing here: arrays have one memory order and one class.
+_WITHOUT_EFFECT = {"order", "subok", "like"}
 # Functions that write, print or compare memory: they get NumPy arrays.
 _ON_HOST = {np.save, np.savez, np.savez_compressed, np.savetxt}
 _ON_HOST |= {np.array2string, np.array_repr, np.array_str, np.shares_memory, np.may_share_memory}
@@ -84,9 +84,19 @@ def _find(
     ours = getattr(home, _ALIASES.get(name, name), None)
     if ours is None or not callable(ours):
         return None, {}, False
+    ours = getattr(ours, "__wrapped__", ours)  # which took what fits NumPy's signature only
     parameters = inspect.signature(ours).parameters
-    theirs = _signature(function)
-    return ours, parameters, theirs is not None and list(parameters) == list(theirs.parameters)
+    return ours, parameters, _takes_all(parameters, _signature(function))
+
+
+def _takes_all(ours: Parameters, theirs: inspect.Signature | None) -> bool:
+    """Whether each call of NumPy's function is one of ours: the same names in the same places."""
+    if theirs is None or list(ours) != list(theirs.parameters):
+        return False
+    return all(
+        p.kind is q.kind or p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+        for p, q in zip(ours.values(), theirs.parameters.values(), strict=True)
+    )
 
 
 @functools.cache
@@ -95,6 +105,18 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
         return inspect.signature(function)
     except (TypeError, ValueError):  # written in C, without a text of its parameters
         return None
+
+
+def fits(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether NumPy's function takes such a call, by its signature."""
+    signature = _signature(function)
+    if signature is None:
+        return False
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError:
+        return False
+    return True
 
 
 Source = int | str  # of an argument: its place in a call, or its keyword

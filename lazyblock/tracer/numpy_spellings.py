@@ -13,7 +13,6 @@ import numpy as np
 from lazyblock.errors import DTypeError, ValueRangeError
 from lazyblock.tracer.array import Array
 from lazyblock.tracer.creation import to_array
-from lazyblock.tracer.host_functions import evaluate_in_numpy
 from lazyblock.tracer.protocols import namespace
 
 _METHODS = """
@@ -62,7 +61,13 @@ def _of_a_line(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _from_namespace(name: str) -> Callable[..., Any]:
-    return lambda *args, **kwargs: getattr(namespace(), name)(*args, **kwargs)
+    return lambda *args, **kwargs: _own(name)(*args, **kwargs)
+
+
+def _own(name: str) -> Any:
+    """Our function, which takes no other spelling."""
+    function = getattr(namespace(), name)
+    return getattr(function, "__wrapped__", function)
 
 
 def _sorting(name: str) -> Callable[..., Any]:
@@ -74,20 +79,16 @@ def _sorting(name: str) -> Callable[..., Any]:
         if order is not None:
             raise DTypeError("Cannot specify order when the array has no fields.")
         x = to_array(a) if axis is not None else to_array(a).ravel()
-        result: Array = getattr(namespace(), name)(x, axis=-1 if axis is None else axis, kind=kind)
+        result: Array = _own(name)(x, axis=-1 if axis is None else axis, kind=kind)
         return result
 
     return spelled
 
 
-def _unique(ar: Any, *settings: Any, **named: Any) -> Any:
-    return evaluate_in_numpy(np.unique, ar, *settings, **named)
-
-
 def _where(condition: Any, *choices: Any) -> Any:
     """With one argument, where it is not zero, which evaluates."""
     name = "where" if choices else "nonzero"
-    return getattr(namespace(), name)(condition, *choices)
+    return _own(name)(condition, *choices)
 
 
 SPELLINGS: dict[str, Callable[..., Any]] = {
@@ -102,6 +103,5 @@ SPELLINGS: dict[str, Callable[..., Any]] = {
     "row_stack": _from_namespace("vstack"),
     "sort": _sorting("sort"),
     "take": _of_a_line(_from_namespace("take")),
-    "unique": _unique,
     "where": _where,
 }

@@ -13,6 +13,8 @@ from lazyblock.tracer.folds import NOT_GIVEN, Axis, lost_freedom
 
 __all__ = [
     "all",
+    "amax",
+    "amin",
     "any",
     "argmax",
     "argmin",
@@ -152,3 +154,6 @@ def std(
     """Standard deviation over count - correction (NumPy's word: ddof)."""
     ddof = lost_freedom(ddof, correction or NOT_GIVEN)
     return to_array(x).std(axis, dtype, out, ddof, keepdims, where=where, mean=mean)
+
+
+amax, amin = max, min

@@ -79,7 +79,8 @@ def find_form(ufunc: np.ufunc) -> Callable[..., Any] | None:
         name = _SPECIAL.get(name, name)
     if name in FUNCTIONS:
         return recorder(name)
-    return getattr(namespace(), name, None)
+    form = getattr(namespace(), name, None)
+    return None if hasattr(form, "is_on_host") else form
 
 
 # What records the ufuncs of NumPy's that are fused, from any operands.
