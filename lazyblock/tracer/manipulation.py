@@ -164,7 +164,7 @@ def tile(x: Any, repetitions: Any, /) -> Array:
     return _copied(array, kept, tuple(pairs), [a * b for a, b in zip(counts, extents, strict=True)])
 
 
-def repeat(x: Any, /, repeats: Any, axis: int | None = None) -> Array:
+def repeat(x: Any, repeats: Any, /, axis: int | None = None) -> Array:
     """Every element `repeats` times in a row; an array of counts is evaluated."""
     array = to_array(x)
     if axis is None:

@@ -50,18 +50,24 @@ def _clip(
     return to_array(a).clip(low, high, out, **settings)
 
 
-def _of_a_line(function: Callable[..., Any]) -> Callable[..., Any]:
-    """NumPy takes a number for a line of one element here."""
-
-    def spelled(a: Any, *args: Any, **kwargs: Any) -> Any:
-        x = to_array(a)
-        return function(x.ravel() if x.ndim == 0 else x, *args, **kwargs)
-
-    return spelled
+def _line(a: Any) -> Array:
+    """NumPy takes a number for a line of one element where it looks along an axis."""
+    x = to_array(a)
+    return x.ravel() if x.ndim == 0 else x
 
 
-def _from_namespace(name: str) -> Callable[..., Any]:
-    return lambda *args, **kwargs: _own(name)(*args, **kwargs)
+def _take(
+    a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise"
+) -> Any:
+    return _own("take")(_line(a), indices, axis, out, mode)
+
+
+def _repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
+    return _own("repeat")(_line(a), repeats, axis)
+
+
+def _argpartition(a: Any, *args: Any, **kwargs: Any) -> Any:
+    return _own("argpartition")(_line(a), *args, **kwargs)
 
 
 def _own(name: str) -> Any:
@@ -95,13 +101,13 @@ SPELLINGS: dict[str, Callable[..., Any]] = {
     **{name: _as_method(name) for name in _METHODS.split()},
     "amax": _as_method("max"),
     "amin": _as_method("min"),
-    "argpartition": _of_a_line(_from_namespace("argpartition")),
-    "argsort": _of_a_line(_sorting("argsort")),
+    "argpartition": _argpartition,
+    "argsort": lambda a, *args, **kwargs: _sorting("argsort")(_line(a), *args, **kwargs),
     "around": _as_method("round"),
     "clip": _clip,
-    "repeat": _of_a_line(_from_namespace("repeat")),
-    "row_stack": _from_namespace("vstack"),
+    "repeat": _repeat,
+    "row_stack": lambda *args, **kwargs: _own("vstack")(*args, **kwargs),
     "sort": _sorting("sort"),
-    "take": _of_a_line(_from_namespace("take")),
+    "take": _take,
     "where": _where,
 }

@@ -27,7 +27,7 @@ __all__ = [
 
 
 def take(
-    x: Any, /, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise"
+    x: Any, indices: Any, /, axis: int | None = None, out: Any = None, mode: str = "raise"
 ) -> Array:
     """Elements (or parts) at indices along an axis; None counts all elements in C order.
 

@@ -20,6 +20,16 @@ def interpret_array(array):
     return values
 
 
+def expm1(x):
+    """NumPy's, with C99's values at complex infinities: those of exp(x) - 1, where NumPy has NaN."""
+    result = np.asarray(np.expm1(x))
+    if result.dtype.kind == "c":
+        power = np.exp(x)
+        result.real = np.where(np.isfinite(x), result.real, power.real - 1)
+        result.imag = np.where(np.isfinite(x) & (x.imag != 0), result.imag, power.imag)
+    return result
+
+
 def assert_same_as_numpy(function, *arrays, rtol=0.0, atol=0.0):
     """`function` of lazy arrays, evaluated, gives what it gives for the NumPy arrays."""
     _assert_equal(function, arrays, lb.Array.numpy, rtol, atol)
