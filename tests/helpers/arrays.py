@@ -21,7 +21,7 @@ def interpret_array(array):
 
 
 def expm1(x):
-    """NumPy's, with C99's values at complex infinities: those of exp(x) - 1, where NumPy has NaN."""
+    """NumPy's, with C99's values at complex infinities, where NumPy's is NaN."""
     result = np.asarray(np.expm1(x))
     if result.dtype.kind == "c":
         power = np.exp(x)

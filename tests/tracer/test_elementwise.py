@@ -8,7 +8,12 @@ import pytest
 import lazyblock as lb
 from lazyblock import dtypes
 from lazyblock.tracer.functions import FUNCTIONS
-from tests.helpers.arrays import assert_equal_values, assert_records_numpy, interpret_array
+from tests.helpers.arrays import (
+    assert_equal_values,
+    assert_records_numpy,
+    expm1,
+    interpret_array,
+)
 
 UFUNCS = [name for name in FUNCTIONS if isinstance(getattr(np, name, None), np.ufunc)]
 UNARY = [name for name in UFUNCS if FUNCTIONS[name].num_operands == 1]
