@@ -130,3 +130,15 @@ def test_the_environment_switches_it_on(tmp_path):
     command = [sys.executable, str(script)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert done.stdout == "[3.0, 3.0, 3.0, 3.0] 2\n"
+
+
+@pytest.mark.parametrize("settings", [{"interpret": True}, {"sanitize": True}], ids=str)
+def test_arrays_of_rank_0_are_written(settings):
+    @lb.jit
+    def total(x_ptr, out_ptr):
+        tl.store(out_ptr, tl.sum(tl.load(x_ptr + tl.arange(0, 8))))
+
+    out = np.zeros((), np.float32)
+    with lb.config.scope(**settings):
+        total[(1,)](np.arange(8, dtype=np.float32), out)
+    assert out == 28

@@ -50,7 +50,8 @@ def memory_of(name: str, array: Array) -> Memory:
     if array.size == 0:
         return Memory(name, array.reshape(-1), 0)
     flips = tuple(slice(None, None, -1 if stride < 0 else 1) for stride in array.strides)
-    upward = array[flips].view(f"u{array.itemsize}")  # of types that NumPy cannot describe too
+    # integers, for there are types that NumPy cannot describe; `...` keeps rank 0 an array
+    upward = array[(*flips, ...)].view(f"u{array.itemsize}")
     ends = zip(upward.shape, upward.strides, strict=True)
     length = 1 + sum((extent - 1) * stride for extent, stride in ends) // array.itemsize
     flat = np.lib.stride_tricks.as_strided(upward, (length,), (array.itemsize,))
