@@ -17,6 +17,7 @@ import numpy.typing as npt
 from lazyblock.errors import DeviceError, DTypeError
 from lazyblock.language.dtypes import dtype as language_dtype
 from lazyblock.language.kinds import ALIGNMENT, HOST, Kind
+from lazyblock.tiler.types import to_numpy
 
 NDArray = npt.NDArray[Any]
 
@@ -123,10 +124,29 @@ def as_host_array(value: Any) -> NDArray:
                 hint="pass a lazyblock array, or an array of CuPy or torch.",
             )
         return np.from_dlpack(value)
+    if hasattr(value, "data_ptr") and hasattr(value, "shape") and hasattr(value, "stride"):
+        return _described_memory(value)
     array = np.asarray(value)
     if array.dtype == object:
-        raise DTypeError(f"NumPy cannot see the memory of a {type(value).__name__}.")
+        raise DTypeError(
+            f"NumPy cannot see the memory of a {type(value).__name__}.",
+            hint="give the class a 'shape', and a 'stride()' in elements, beside 'data_ptr()'.",
+        )
     return array
+
+
+def _described_memory(value: Any) -> NDArray:
+    """The memory of what tells its address, shape and strides only; strides may be negative."""
+    dtype, shape, strides = _element_type(value), tuple(value.shape), tuple(value.stride())
+    if 0 in shape:
+        return np.empty(shape, dtype)
+    ends = [(extent - 1) * stride for extent, stride in zip(shape, strides, strict=True)]
+    before, behind = sum(end for end in ends if end < 0), sum(end for end in ends if end > 0)
+    nbytes = (behind - before + 1) * dtype.itemsize
+    region = (ctypes.c_uint8 * nbytes).from_address(value.data_ptr() + before * dtype.itemsize)
+    flat = np.ctypeslib.as_array(region).view(dtype)
+    steps = [stride * dtype.itemsize for stride in strides]
+    return np.lib.stride_tricks.as_strided(flat[-before:], shape, steps)
 
 
 def _torch_memory(tensor: Any) -> NDArray:
@@ -137,6 +157,11 @@ def _torch_memory(tensor: Any) -> NDArray:
         return found
     integers = getattr(sys.modules["torch"], f"int{8 * dtype.itemsize}")
     return tensor.view(integers).numpy().view(dtype)  # type: ignore[no-any-return]
+
+
+def _element_type(value: Any) -> np.dtype[Any]:
+    dtype = value.dtype
+    return to_numpy(dtype.ir) if isinstance(dtype, language_dtype) else dtype_named(dtype)
 
 
 _TORCH_NAMES = {"float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz"}

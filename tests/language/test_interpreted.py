@@ -142,3 +142,31 @@ def test_arrays_of_rank_0_are_written(settings):
     with lb.config.scope(**settings):
         total[(1,)](np.arange(8, dtype=np.float32), out)
     assert out == 28
+
+
+class Buffer:
+    """An address with a shape and strides, as libraries make them for negative strides."""
+
+    def __init__(self, array):
+        self.array, self.dtype, self.shape = array, "torch.float32", array.shape
+
+    def data_ptr(self):
+        return self.array.ctypes.data
+
+    def stride(self):
+        return [nbytes // self.array.itemsize for nbytes in self.array.strides]
+
+
+@pytest.mark.parametrize("settings", [{}, {"interpret": True}, {"sanitize": True}], ids=str)
+def test_buffers_tell_their_extent_by_shape_and_strides(settings):
+    @lb.jit
+    def copy(x_ptr, out_ptr, stride):
+        i = tl.arange(0, 4)
+        tl.store(out_ptr + i, tl.load(x_ptr + i * stride))
+
+    x, out = np.arange(8, dtype=np.float32), np.zeros(4, np.float32)
+    with lb.config.scope(**settings):
+        copy[(1,)](Buffer(x[::-2]), Buffer(out), -2)
+    np.testing.assert_array_equal(out, x[::-2])
+    with lb.config.scope(interpret=True), pytest.raises(errors.LaunchError, match="which has 7"):
+        copy[(1,)](Buffer(x[::2]), Buffer(out), 3)

@@ -49,9 +49,9 @@ def memory_of(name: str, array: Array) -> Memory:
     """A flat view of all memory between an array's first and last address."""
     if array.size == 0:
         return Memory(name, array.reshape(-1), 0)
-    flips = tuple(slice(None, None, -1 if stride < 0 else 1) for stride in array.strides)
-    # integers, for there are types that NumPy cannot describe; `...` keeps rank 0 an array
-    upward = array[(*flips, ...)].view(f"u{array.itemsize}")
+    flips = (slice(None, None, -1 if stride < 0 else 1) for stride in array.strides)
+    index: tuple[Any, ...] = (..., *flips)  # without `...` a scalar comes of rank 0
+    upward = array[index].view(f"u{array.itemsize}")  # of types that NumPy cannot describe too
     ends = zip(upward.shape, upward.strides, strict=True)
     length = 1 + sum((extent - 1) * stride for extent, stride in ends) // array.itemsize
     flat = np.lib.stride_tricks.as_strided(upward, (length,), (array.itemsize,))
