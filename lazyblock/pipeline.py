@@ -48,7 +48,7 @@ from lazyblock.device_data import (
 from lazyblock.fusion.plan import FusionGroup, FusionPlan
 from lazyblock.fusion.planner import plan_fusion
 from lazyblock.fusion.printer import print_plan
-from lazyblock.fusion.structure import structure_of
+from lazyblock.fusion.structure import Given, structure_of
 from lazyblock.graph.attrs import InputAttrs, Placeholder
 from lazyblock.graph.checks import find_position_checks
 from lazyblock.graph.fingerprint import fingerprint
@@ -57,6 +57,7 @@ from lazyblock.graph.ops import Op
 from lazyblock.graph.passes import GRAPH_PASSES
 from lazyblock.graph.passes.drop_copies import drop_copies
 from lazyblock.graph.passes.place_contractions import place_contractions
+from lazyblock.graph.passes.place_updates import place_updates
 from lazyblock.graph.passes.split_complex import (
     complex_of,
     split_complex,
@@ -335,18 +336,20 @@ def _lower_groups(
 ) -> list[tuple[FusionGroup, Lowered]]:
     """Lower every group; those of one structure share a program."""
     stored = frozenset(node for group in groups for node in group.stored)
-    known: dict[Hashable, tuple[LoweredKernel, tuple[Node, ...]]] = {}
+    known: dict[Hashable, tuple[LoweredKernel, tuple[Given, ...]]] = {}
 
     def lower(group: FusionGroup) -> Lowered:
         if group.is_on_host:
             return lower_host_call(group, stored)
         if is_call(group):
             return lower_call(group)
-        key, nodes = structure_of(group, stored, _names_lines(target))
+        key, given = structure_of(group, stored, _names_lines(target))
         if key not in known:
-            known[key] = _lower(group, stored, target), nodes
-        kernel, its_nodes = known[key]
-        return kernel.with_nodes(dict(zip(its_nodes, nodes, strict=True)))
+            known[key] = _lower(group, stored, target), given
+        kernel, its_own = known[key]
+        pairs = zip(its_own, given, strict=True)
+        moved = kernel.given({n: (node, at - start) for (n, start), (node, at) in pairs})
+        return moved if moved.is_inside else _lower(group, stored, target)
 
     return [(group, lower(group)) for group in groups]
 
@@ -372,13 +375,16 @@ def _simplify(outputs: Sequence[Node], target: Target) -> list[Node]:
     nodes = list(outputs)
     programs = target.num_units * _PROGRAMS_PER_UNIT[target.kind]
     place = partial(place_contractions, in_kernels=MATRIX_DTYPES, on_host=not target.is_gpu)
+    update = partial(place_updates, on_host=not target.is_gpu and not target.is_checked)
     splits = (
         partial(split_scans, num_programs=programs, may_wait=target.is_gpu),
         partial(split_reductions, num_programs=programs),
     )
-    # contractions first, which may be of complex numbers, then these: no other pass knows them;
-    # fold_views again: cut axes are views; copies last: what they keep in memory stays as it is
+    # updates and contractions first, which may be of complex numbers, then these: no other pass
+    # knows them; fold_views again: cut axes are views; copies last: what they keep in memory stays
+    # as it is
     passes: tuple[GraphPass, ...] = (
+        update,
         place,
         split_complex,
         *GRAPH_PASSES,

@@ -15,7 +15,7 @@ from lazyblock.backend.host_step import HostOperand, HostStep
 from lazyblock.backend.kernel import CompiledKernel
 from lazyblock.backend.runtime.device import Buffer, Device, pack_pointer, pack_scalar
 from lazyblock.fusion.plan import FusionPlan
-from lazyblock.fusion.storage import find_storage
+from lazyblock.fusion.storage import Strided, find_storage
 from lazyblock.graph import build
 from lazyblock.graph.attrs import CallAttrs, Layout
 from lazyblock.graph.host_call import HostCall
@@ -23,6 +23,8 @@ from lazyblock.graph.node import Node
 from lazyblock.graph.passes.split_complex import (
     join_layout,
 )
+from lazyblock.graph.region_write import RegionWrite
+from lazyblock.shapes import contiguous_strides
 from lazyblock.source import SourceLine
 from lazyblock.tiler import types as block_types
 from lazyblock.tiler.lowered import (
@@ -115,7 +117,16 @@ def _host_step(low: LoweredHostCall, number: dict[Node, int], frees: tuple[int, 
     )
     run = partial(call.run, results=attrs.results)
     results = tuple(number[node] for node in low.results)
-    return HostStep(call.name, run, operands, results, frees, str(first.line))
+    write = None
+    if isinstance(call, RegionWrite) and operands[0].array in frees:
+        write = call.write if _is_all(low.operands[0], first) else None
+    return HostStep(call.name, run, operands, results, frees, str(first.line), write)
+
+
+def _is_all(storage: Strided, node: Node) -> bool:
+    """Whether a node lies in C order in all the memory of its base."""
+    is_in_order = not storage.offset and storage.strides == contiguous_strides(node.shape)
+    return is_in_order and node.nbytes == storage.base.nbytes
 
 
 def _launch_work(low: LoweredKernel) -> int:

@@ -29,7 +29,10 @@ class HostOperand:
 
 @dataclass(frozen=True)
 class HostStep:
-    """`run(operands)` gives the arrays numbered `results`. place: the user's line, for errors."""
+    """`run(operands)` gives the arrays numbered `results`. place: the user's line, for errors.
+
+    write: what changes the memory of the first operand instead, which nobody needs after it.
+    """
 
     name: str
     run: Callable[[Sequence[NDArray]], Sequence[NDArray]]
@@ -37,15 +40,21 @@ class HostStep:
     results: tuple[int, ...]
     frees: tuple[int, ...]  # arrays not needed after it
     place: str
+    write: Callable[[NDArray, NDArray], None] | None = None  # into the first operand, the result
 
     def bind(self, device: Device) -> Callable[..., list[Buffer]]:
         """A function from buffers of the operands to buffers of the results; it waits."""
+        write = self.write
+
+        def write_in_place(target: Buffer, value: Buffer) -> list[Buffer]:
+            into, given = self.operands
+            array = device.edit(target, into.dtype, into.shape)
+            assert write and array is not None
+            write(array, _see(device, value, given))
+            return [target]
 
         def call(*buffers: Buffer) -> list[Buffer]:
-            operands = [
-                device.to_host(buffer, o.offset, o.dtype, o.shape, o.strides)
-                for buffer, o in zip(buffers, self.operands, strict=True)
-            ]
+            operands = [_see(device, *pair) for pair in zip(buffers, self.operands, strict=True)]
             try:
                 results = self.run(operands)
             except Exception as error:
@@ -53,4 +62,8 @@ class HostStep:
                 raise
             return [device.from_host(np.ascontiguousarray(result)) for result in results]
 
-        return call
+        return write_in_place if write else call
+
+
+def _see(device: Device, buffer: Buffer, o: HostOperand) -> NDArray:
+    return device.to_host(buffer, o.offset, o.dtype, o.shape, o.strides)

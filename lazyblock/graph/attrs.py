@@ -132,6 +132,17 @@ class GatherAttrs:
 
 
 @dataclass(frozen=True, slots=True)
+class UpdateAttrs:
+    """Which elements of the first operand the second, which broadcasts to `shape`, replaces.
+
+    Element i of it goes to operand[map(i)]; every axis of the operand follows at most one of `map`.
+    """
+
+    map: IndexMap
+    shape: Shape
+
+
+@dataclass(frozen=True, slots=True)
 class CastAttrs:
     """The dtype to convert to."""
 
@@ -196,6 +207,7 @@ Attrs = (
     | ViewAttrs
     | ReshapeAttrs
     | GatherAttrs
+    | UpdateAttrs
     | CastAttrs
     | ReduceAttrs
     | ScanAttrs

@@ -29,6 +29,7 @@ from lazyblock.graph.attrs import (
     ReshapeAttrs,
     ScanAttrs,
     Storage,
+    UpdateAttrs,
     ViewAttrs,
 )
 from lazyblock.graph.index_map import IndexMap
@@ -203,6 +204,16 @@ def gather(
     spread = (broadcast_to(cast(positions[axis], dtypes.int64), shape) for axis in axes)
     attrs = GatherAttrs(map.normalized(shape, node.shape), axes, shape, is_checked)
     return make_node(Op.GATHER, (node, *spread), attrs)
+
+
+def update(node: Node, map: IndexMap, shape: Shape, value: Node) -> Node:
+    """`node` with `value`, which broadcasts to `shape`, at map(i) for i in `shape`."""
+    return make_node(Op.UPDATE, (node, value), _update_attrs(map, shape, node.shape))
+
+
+@lru_cache(maxsize=4096)
+def _update_attrs(map: IndexMap, shape: Shape, operand_shape: Shape) -> UpdateAttrs:
+    return UpdateAttrs(map.normalized(shape, operand_shape), shape)
 
 
 def is_outside(position: Node, extent: int) -> Node:

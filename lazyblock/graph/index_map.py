@@ -78,6 +78,11 @@ class IndexMap:
         rows = self.coefficients[:axis] + self.coefficients[axis + 1 :]
         return IndexMap(offsets, rows, self.rank)
 
+    def with_axis(self) -> IndexMap:
+        """The same map with one axis more behind the others, which is followed as it is."""
+        rows = (*((*row, 0) for row in self.coefficients), (*[0] * self.rank, 1))
+        return IndexMap((*self.offsets, 0), rows, self.rank + 1)
+
     def reach(self, shape: Shape) -> tuple[tuple[int, int], ...]:
         """Lowest and highest operand index per operand axis, over the indices of `shape`."""
         found = []

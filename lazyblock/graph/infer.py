@@ -10,7 +10,7 @@ from lazyblock.dtypes import DType
 from lazyblock.errors import DTypeError, ShapeError
 from lazyblock.graph.attrs import Attrs, IotaAttrs
 from lazyblock.graph.ops import ELEMENTWISE, Op, ReduceKind, kind_of, result_dtype
-from lazyblock.shapes import Shape, size_of
+from lazyblock.shapes import Shape, broadcast_shapes, size_of
 
 if TYPE_CHECKING:
     from lazyblock.graph.node import Node
@@ -85,6 +85,15 @@ def _gather(inputs: tuple[Node, ...], attrs: Any) -> Inferred:
     return attrs.shape, operand.dtype
 
 
+def _update(inputs: tuple[Node, ...], attrs: Any) -> Inferred:
+    operand, value = inputs
+    if attrs.map.operand_rank != operand.ndim or value.dtype != operand.dtype:
+        raise ShapeError(f"Cannot write {value.dtype} into {attrs.map} of {operand!r}.")
+    if broadcast_shapes(value.shape, attrs.shape) != attrs.shape:
+        raise ShapeError(f"Cannot write {value.shape} into {attrs.shape}.")
+    return operand.shape, operand.dtype
+
+
 def _reduce(inputs: tuple[Node, ...], attrs: Any) -> Inferred:
     (operand,) = inputs
     _check_kind(attrs.kind, operand.dtype)
@@ -134,6 +143,7 @@ _RULES: dict[Op, Callable[[tuple[Node, ...], Any], Inferred]] = {
     Op.VIEW: _view,
     Op.RESHAPE: _reshape,
     Op.GATHER: _gather,
+    Op.UPDATE: _update,
     Op.REDUCE: _reduce,
     Op.SCAN: _scan,
     Op.CONTRACT: _contract,

@@ -18,6 +18,7 @@ from lazyblock.graph.attrs import (
     ReduceAttrs,
     ReshapeAttrs,
     ScanAttrs,
+    UpdateAttrs,
     ViewAttrs,
 )
 from lazyblock.graph.build import constant_value
@@ -25,6 +26,7 @@ from lazyblock.graph.contraction import multiply_matrices
 from lazyblock.graph.index_map import IndexMap
 from lazyblock.graph.node import Node
 from lazyblock.graph.ops import Op, ReduceKind
+from lazyblock.graph.region_write import RegionWrite
 from lazyblock.graph.traverse import topological
 from lazyblock.shapes import Shape, contiguous_strides, strided_view
 
@@ -70,6 +72,11 @@ def _gather(node: Node, operand: NDArray, *positions: NDArray) -> NDArray:
     for axis, position in zip(node.attrs.axes, positions, strict=True):
         index[axis] = position
     return _pick(node, operand, index)
+
+
+def _update(node: Node, operand: NDArray, value: NDArray) -> NDArray:
+    assert isinstance(node.attrs, UpdateAttrs)
+    return RegionWrite(node.attrs.map, node.attrs.shape).of_copy(operand, value)
 
 
 def _indices(map: IndexMap, shape: Shape) -> list[Any]:
@@ -154,6 +161,7 @@ _RULES: dict[Op, Callable[..., Any]] = {
     Op.VIEW: _view,
     Op.RESHAPE: _reshape,
     Op.GATHER: _gather,
+    Op.UPDATE: _update,
     Op.CAST: _cast,
     Op.COMPLEX: _complex,
     Op.REDUCE: _reduce,

@@ -26,6 +26,7 @@ class Category(enum.Enum):
     VIEW = "view"
     CONTRACTION = "contraction"
     GATHER = "gather"
+    UPDATE = "update"
     CALL = "call"
 
 
@@ -41,6 +42,7 @@ class Op(enum.Enum):
     # views
     VIEW = "view"  # result[i] = operand[map(i)], an affine map
     RESHAPE = "reshape"  # the same elements in C order
+    UPDATE = "update"  # the first operand with the second in the elements at an affine map
     GATHER = "gather"  # result[i] = operand[map(i) + computed positions along some axes]
     # other structure
     CAST = "cast"
@@ -189,6 +191,7 @@ CATEGORY: dict[Op, Category] = {
     **dict.fromkeys((Op.INPUT, Op.CONSTANT, Op.IOTA), Category.LEAF),
     **dict.fromkeys((Op.VIEW, Op.RESHAPE), Category.VIEW),
     Op.GATHER: Category.GATHER,
+    Op.UPDATE: Category.UPDATE,
     Op.REDUCE: Category.REDUCTION,
     Op.SCAN: Category.SCAN,
     Op.CONTRACT: Category.CONTRACTION,

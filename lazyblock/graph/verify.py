@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from lazyblock.errors import LazyBlockError, VerifyError
-from lazyblock.graph.attrs import GatherAttrs, ReduceAttrs, ViewAttrs
+from lazyblock.graph.attrs import GatherAttrs, ReduceAttrs, UpdateAttrs, ViewAttrs
 from lazyblock.graph.index_map import IndexMap
 from lazyblock.graph.infer import infer
 from lazyblock.graph.node import Node
 from lazyblock.graph.traverse import topological
-from lazyblock.shapes import Shape
+from lazyblock.shapes import Shape, size_of
 
 
 def verify_graph(outputs: Sequence[Node], after: str = "") -> None:
@@ -35,6 +35,8 @@ def _fault(node: Node) -> str:
     is_bound = isinstance(node.attrs, ViewAttrs) and not node.attrs.may_leave
     if node.size and (is_bound or isinstance(node.attrs, GatherAttrs)):
         return _map_fault(node.attrs.map, node.shape, node.inputs[0].shape)  # type: ignore[union-attr]
+    if isinstance(node.attrs, UpdateAttrs) and size_of(node.attrs.shape):
+        return _map_fault(node.attrs.map, node.attrs.shape, node.shape)
     return ""
 
 

@@ -23,9 +23,10 @@ class ArrayArgument:
     offset: int
     is_written: bool
 
-    def with_nodes(self, nodes: Mapping[Node, Node]) -> ArrayArgument:
-        """The same of another node."""
-        return replace(self, base=nodes[self.base])
+    def given(self, nodes: Mapping[Node, tuple[Node, int]]) -> ArrayArgument:
+        """The same of another node, so many elements further on."""
+        base, distance = nodes[self.base]
+        return replace(self, base=base, offset=self.offset + distance)
 
 
 @dataclass(frozen=True)
@@ -34,9 +35,9 @@ class ConstantArgument:
 
     node: Node
 
-    def with_nodes(self, nodes: Mapping[Node, Node]) -> ConstantArgument:
+    def given(self, nodes: Mapping[Node, tuple[Node, int]]) -> ConstantArgument:
         """The same of another node."""
-        return replace(self, node=nodes[self.node])
+        return replace(self, node=nodes[self.node][0])
 
 
 @dataclass(frozen=True)
@@ -78,13 +79,18 @@ class LoweredKernel:
     nbytes: int
     flops: int
 
-    def with_nodes(self, nodes: Mapping[Node, Node]) -> LoweredKernel:
-        """The same kernel on other arrays and numbers."""
+    def given(self, nodes: Mapping[Node, tuple[Node, int]]) -> LoweredKernel:
+        """The same kernel on other arrays and numbers, or other places in the arrays."""
         given = tuple(
-            a.with_nodes(nodes) if isinstance(a, (ArrayArgument, ConstantArgument)) else a
+            a.given(nodes) if isinstance(a, (ArrayArgument, ConstantArgument)) else a
             for a in self.arguments
         )
         return replace(self, arguments=given)
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether no address that it is given lies before its array."""
+        return all(a.offset >= 0 for a in self.arguments if isinstance(a, ArrayArgument))
 
     @property
     def bases(self) -> Iterable[Node]:

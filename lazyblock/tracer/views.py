@@ -17,8 +17,8 @@ from lazyblock.graph.attrs import InputAttrs
 from lazyblock.graph.index_map import IndexMap
 from lazyblock.graph.node import Node
 from lazyblock.graph.ops import Op
+from lazyblock.graph.regions import parts_axes, write_region
 from lazyblock.shapes import Shape, contiguous_strides, reshape_strides, size_of
-from lazyblock.tracer.regions import write_region
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,8 @@ class View:
             return self._write_part(self.part, base, value)
         inverse = self._inverse()
         if inverse is None:
-            written = write_region(build.reshape(base, self.base_shape), self, value)
+            write = build.update if parts_axes(self.map) else write_region
+            written = write(build.reshape(base, self.base_shape), self.map, self.shape, value)
         else:
             full = build.broadcast_to(value, self.shape)
             written = build.view(full, inverse, self.base_shape)

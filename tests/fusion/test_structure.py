@@ -5,7 +5,7 @@ import pytest
 from lazyblock import dtypes
 from lazyblock.fusion.planner import plan_fusion
 from lazyblock.fusion.structure import structure_of
-from lazyblock.graph import build
+from lazyblock.graph import build, index_map
 from lazyblock.graph.attrs import Placeholder
 from lazyblock.graph.ops import Op, ReduceKind
 
@@ -27,11 +27,27 @@ def describe(*outputs):
 
 def test_other_arrays_and_numbers_have_the_same_structure():
     x, y = new_input(), new_input()
-    key, nodes = describe(scaled(x))
-    other_key, other_nodes = describe(scaled(y, 3.0))
+    key, given = describe(scaled(x))
+    other_key, others = describe(scaled(y, 3.0))
     assert key == other_key
-    assert nodes.index(x) == other_nodes.index(y)
-    assert len(nodes) == len(other_nodes) == 3
+    assert given.index((x, 0)) == others.index((y, 0))
+    assert len(given) == len(others) == 3
+
+
+def test_rows_of_arrays_have_the_same_structure():
+    def difference(row):
+        rows = [x_view(row), x_view(row + 1)]
+        return build.elementwise(Op.SUBTRACT, *rows)
+
+    def x_view(row):
+        return build.view(x, index_map.removed_axes(2, [0], [row]), (6,))
+
+    x = new_input((9, 6))
+    (key, given), (other_key, others) = (describe(difference(row)) for row in (1, 5))
+    assert key == other_key
+    assert (x, 6) in given and (x, 30) in others
+    assert key != describe(difference(2))[0]  # less aligned
+    assert key != describe(build.elementwise(Op.SUBTRACT, x_view(1), x_view(3)))[0]
 
 
 @pytest.mark.parametrize(

@@ -272,6 +272,9 @@ class CpuDevice(Device):
     ) -> npt.NDArray[Any]:
         return self._view(buffer, offset, dtype, shape, strides, is_read_only=True)
 
+    def edit(self, buffer: Buffer, dtype: DType, shape: Sequence[int]) -> npt.NDArray[Any]:
+        return self._view(buffer, 0, dtype, shape, contiguous_strides(shape), is_read_only=False)
+
     def _view(
         self,
         buffer: Buffer,

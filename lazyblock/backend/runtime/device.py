@@ -99,6 +99,10 @@ class Device(ABC):
         The CPU gives a read-only view of the buffer (which stays alive), a GPU a copy.
         """
 
+    def edit(self, buffer: Buffer, dtype: DType, shape: Sequence[int]) -> npt.NDArray[Any] | None:
+        """Elements in C order as an array that writes into the buffer; None where that is not."""
+        return None
+
     @abstractmethod
     def load(
         self,

@@ -31,11 +31,11 @@ from lazyblock.graph.attrs import (
     ReshapeAttrs,
     ViewAttrs,
 )
-from lazyblock.graph.index_map import IndexMap
 from lazyblock.graph.node import Node, make_input, make_node
 from lazyblock.graph.ops import Op
 from lazyblock.graph.passes.complex_arithmetic import ARITHMETIC, Pair
 from lazyblock.graph.passes.complex_functions import FUNCTIONS
+from lazyblock.graph.region_write import RegionWrite
 from lazyblock.graph.rewrite import with_inputs
 from lazyblock.graph.traverse import topological
 from lazyblock.shapes import Shape
@@ -222,11 +222,8 @@ def _view(node: Node, operand: _Split) -> _Split:
     split, joined = _each_part(node, operand), operand.joined
     if joined is None:
         return split
-    map = node.attrs.map
-    rows = (*((*row, 0) for row in map.coefficients), (*[0] * map.rank, 1))
-    over_parts = IndexMap((*map.offsets, 0), rows, map.rank + 1)
-    shape = (*node.shape, 2)
-    return _Split(split.pair, build.view(joined, over_parts, shape, node.attrs.may_leave))
+    map, shape = node.attrs.map.with_axis(), (*node.shape, 2)
+    return _Split(split.pair, build.view(joined, map, shape, node.attrs.may_leave))
 
 
 def _reshape(node: Node, operand: _Split) -> _Split:
@@ -291,7 +288,10 @@ def _call(node: Node, *operands: _Value) -> _Value:
         ((*shape, 2), dtypes.part_dtype(dtype)) if dtypes.is_complex(dtype) else (shape, dtype)
         for shape, dtype in attrs.results
     )
-    call = _CallOnParts(attrs.call, tuple(x.dtype for x in node.inputs), attrs.results)
+    if isinstance(attrs.call, RegionWrite):
+        call: Any = attrs.call.on_parts()
+    else:
+        call = _CallOnParts(attrs.call, tuple(x.dtype for x in node.inputs), attrs.results)
     result = make_node(node.op, inputs, CallAttrs(call, results, attrs.index), node.line)
     return _of_joined(result) if dtypes.is_complex(node.dtype) else result
 

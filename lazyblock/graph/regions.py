@@ -1,4 +1,4 @@
-"""Writing through a view that shows part of its base: every element of the base looks itself up.
+"""A write into part of a base, in terms of other ops: every element of the base looks itself up.
 
 Along each base axis an index is a sum of steps of view indices. The view index is found by
 division, the largest step first; an element belongs to the view where no remainder is left.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
-from typing import TYPE_CHECKING
 
 from lazyblock import dtypes
 from lazyblock.errors import ValueRangeError
@@ -18,16 +17,20 @@ from lazyblock.graph.node import Node
 from lazyblock.graph.ops import Op
 from lazyblock.shapes import Shape
 
-if TYPE_CHECKING:
-    from lazyblock.tracer.views import View
+
+def parts_axes(map: IndexMap) -> bool:
+    """Whether every axis of a map's operand follows one of its own: no element is shown twice."""
+    followed = [e for row in map.coefficients for e, step in enumerate(row) if step]
+    along = [sum(step != 0 for step in row) for row in map.coefficients]
+    return max(along, default=0) <= 1 and len(set(followed)) == len(followed)
 
 
-def write_region(base: Node, view: View, value: Node) -> Node:
-    """`base`, in the view's `base_shape`, with `value` in the elements shown.
+def write_region(base: Node, map: IndexMap, shape: Shape, value: Node) -> Node:
+    """`base` with `value`, which broadcasts to `shape`, in the elements that `map` shows.
 
-    Raises: ValueRangeError for a view that shows an element more than once.
+    Raises: ValueRangeError for a map that shows an element more than once.
     """
-    found = _Lookup(base.shape, view)
+    found = _Lookup(base.shape, map, shape)
     conditions = [node for node in found.conditions if node is not None]
     moved = found.read(value)
     if not conditions:
@@ -42,17 +45,15 @@ class _Lookup:
     it is one, and as a node.
     """
 
-    def __init__(self, shape: Shape, view: View) -> None:
+    def __init__(self, shape: Shape, map: IndexMap, view_shape: Shape) -> None:
         self.shape = shape
-        self.view_shape = view.shape
+        self.view_shape = view_shape
         self.conditions: list[Node] = []
         self.affine: dict[int, tuple[int, tuple[int, ...]]] = {}
         self.nodes: dict[int, Node] = {}
-        for axis, (offset, row) in enumerate(
-            zip(view.map.offsets, view.map.coefficients, strict=True)
-        ):
+        for axis, (offset, row) in enumerate(zip(map.offsets, map.coefficients, strict=True)):
             self._look_along(axis, offset, row)
-        missing = [e for e, n in enumerate(view.shape) if n > 1 and e not in self.nodes]
+        missing = [e for e, n in enumerate(view_shape) if n > 1 and e not in self.nodes]
         if missing:
             raise ValueRangeError("assignment destination is read-only")
 
