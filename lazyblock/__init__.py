@@ -7,6 +7,7 @@ Public names only; each chapter of the array namespace lists its own in `__all__
 import numpy
 
 from lazyblock import (
+    compiler,
     config,
     constants,
     errors,
@@ -133,6 +134,7 @@ __all__ = [
     "autotune",
     "cdiv",
     "compile",
+    "compiler",
     "config",
     "constexpr_function",
     "dump",

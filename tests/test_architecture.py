@@ -27,6 +27,7 @@ PLAN = ["fusion.plan", "fusion.reads", "fusion.storage"]  # the planner's data, 
 BLOCK_TOOLS = ["tiler.builder", "tiler.math", "tiler.verify", "tiler.parser", "tiler.interpret"]
 BLOCK_TOOLS += ["tiler.call"]
 PLANS = ["device_data", "kernels", "plan_steps", "plans", "position_checks", "replacement"]
+WRAPPERS = ["runtime", "compiler"]  # names that wrappers of kernels import
 
 MAY_IMPORT = {
     **{module: [] for module in GROUND_FLOOR},
@@ -55,9 +56,10 @@ MAY_IMPORT = {
     "random": ["tracer"],
     "testing": ["pipeline"],
     "runtime": ["language", "pipeline", "runtime", "testing"],
+    "compiler": ["compiler", "language"],
     "inspect": [*STAGES, *LISTENERS, "pipeline"],
     "interop": [*STAGES, *LISTENERS, "pipeline"],
-    "__init__": [*STAGES, *LISTENERS, *NAMESPACES, "pipeline", "autotune", "testing", "runtime"],
+    "__init__": [*STAGES, *LISTENERS, *NAMESPACES, *WRAPPERS, "pipeline", "autotune", "testing"],
     "__main__": [*STAGES, *LISTENERS, "pipeline", "autotune"],
 }
 

@@ -8,6 +8,7 @@ import pytest
 
 import lazyblock as lb
 import lazyblock.language as tl
+from lazyblock.compiler import errors
 
 
 @lb.jit(do_not_specialize=["n"])
@@ -25,6 +26,7 @@ def add(x, n, factor=2.0, BLOCK: tl.constexpr = 8):
         "runtime.autotuner.Autotuner",
         "runtime.autotuner.Heuristics",
         "runtime.errors.OutOfResources",
+        "compiler.CompiledKernel",
         "runtime.driver",
         "language.core.CONSTEXPR_0",
         "language.core.get_int_dtype",
@@ -87,3 +89,23 @@ def test_tensors_are_reinterpreted():
 def test_math_has_names_of_libdevice(name):
     assert getattr(tl.math, name) is getattr(tl.extra.libdevice, name)
     assert getattr(tl.libdevice, name) is getattr(tl.math, name)
+
+
+def test_kinds_of_compilation_errors():
+    @lb.jit
+    def asserts(x):
+        tl.static_assert(x.dtype == tl.int32, "integers only")
+
+    @lb.jit
+    def tries(x):
+        try:
+            tl.store(x, 0)
+        finally:
+            pass
+
+    x = np.zeros(1, np.float32)
+    with pytest.raises(errors.CompileTimeAssertionFailure, match="integers only"):
+        asserts[(1,)](x)
+    with pytest.raises(errors.UnsupportedLanguageConstruct, match="kernel"):
+        tries[(1,)](x)
+    assert issubclass(errors.CompileTimeAssertionFailure, errors.CompilationError)

@@ -74,6 +74,14 @@ class CompilationError(CompileError):
         self.message, self.place, self.calls = message, place, tuple(calls)
 
 
+class StaticAssertionFailure(CompilationError):
+    """A `tl.static_assert` of a kernel that does not hold."""
+
+
+class UnsupportedSyntax(CompilationError):
+    """A kind of statement or expression that kernels do not have."""
+
+
 MOST_CALLS_SHOWN = 8
 
 

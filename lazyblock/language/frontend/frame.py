@@ -18,8 +18,16 @@ from lazyblock.errors import CompileError
 from lazyblock.language.constexpr import constexpr
 from lazyblock.language.context import current_builder
 from lazyblock.language.frontend.definition import Definition
-from lazyblock.language.frontend.errors import USER_MISTAKES, CompilationError, Place, explain
+from lazyblock.language.frontend.errors import (
+    USER_MISTAKES,
+    CompilationError,
+    Place,
+    StaticAssertionFailure,
+    UnsupportedSyntax,
+    explain,
+)
 from lazyblock.language.frontend.scope import Scope
+from lazyblock.language.semantics.debug import StaticAssertionError
 from lazyblock.source import SourceLine
 from lazyblock.tiler.builder import Builder
 
@@ -171,13 +179,18 @@ class Frame:
         self, node: ast.AST, message: str, *, note: str = "", hint: str = ""
     ) -> CompilationError:
         """An error at `node`."""
-        return CompilationError(message, self.place_of(node), self.calls(), note=note, hint=hint)
+        return self._error(CompilationError, node, message, note, hint)
+
+    def _error(
+        self, kind: type[CompilationError], node: ast.AST, message: str, note: str, hint: str
+    ) -> CompilationError:
+        return kind(message, self.place_of(node), self.calls(), note=note, hint=hint)
 
     def refuse(self, node: ast.AST) -> CompilationError:
         """The error for a kind of node that the language does not have."""
         kind = type(node).__name__
         message, hint = self.rules.refused.get(type(node), (f"'{kind}' has no meaning", ""))
-        return self.error(node, f"{message} in a kernel.", hint=hint)
+        return self._error(UnsupportedSyntax, node, f"{message} in a kernel.", "", hint)
 
     @contextmanager
     def locating(self, node: ast.AST) -> Iterator[None]:
@@ -187,8 +200,9 @@ class Frame:
         except CompilationError:
             raise
         except USER_MISTAKES as error:
-            message, note, hint = explain(error)
-            raise self.error(node, message, note=note, hint=hint) from None
+            is_static = isinstance(error, StaticAssertionError)
+            kind = StaticAssertionFailure if is_static else CompilationError
+            raise self._error(kind, node, *explain(error)) from None
         except Exception as error:
             message = f"The compiler failed with {type(error).__name__}: {error}."
             raise self.error(node, message, note="this is a mistake of lazyblock.") from error
