@@ -25,6 +25,9 @@ class SourceLine(NamedTuple):
 
 Place = tuple[CodeType, int]  # a position in byte code, whose line takes time to find
 UNKNOWN = SourceLine("<unknown>", 0)
+# by the address of a code object, which stays its own while it is kept here, and position
+_lines: dict[tuple[int, int], tuple[CodeType, SourceLine]] = {}
+_MOST_LINES = 4096
 _is_own: dict[str, bool] = {}  # by file
 _given: ContextVar[SourceLine | None] = ContextVar("lazyblock_source_line", default=None)
 
@@ -69,6 +72,16 @@ def line_of(place: Place | SourceLine) -> SourceLine:
     if isinstance(place, SourceLine):
         return place
     code, position = place
+    key = id(code), position
+    known = _lines.get(key)
+    if known is None:
+        if len(_lines) >= _MOST_LINES:
+            _lines.clear()
+        known = _lines[key] = code, _find_line(code, position)
+    return known[1]
+
+
+def _find_line(code: CodeType, position: int) -> SourceLine:
     for start, end, line in code.co_lines():
         if start <= position < end:
             return SourceLine(code.co_filename, line or code.co_firstlineno)

@@ -178,6 +178,8 @@ class Array(Operators, Shaping, Methods, ComplexParts, Conversions, Exports, Num
     def __setitem__(self, key: Any, value: Any) -> None:
         if is_basic(key):
             shown = self.see(*basic_index(self.shape, key))
+            if shown._is_same_view(value):
+                return None  # x[key] += y assigns what it has written
             return shown._write(shown._converted(value, shown.shape))
         node = self._converted(value)
         if type(key) is Array and self._is_mask(key):
@@ -191,6 +193,10 @@ class Array(Operators, Shaping, Methods, ComplexParts, Conversions, Exports, Num
         self._cell.device = common_device(self, *selection.positions.values()) or self.device
         if shown.size:
             shown._write(put(shown.node, selection, node, self._cell.device))
+
+    def _is_same_view(self, value: Any) -> bool:
+        is_same = type(value) is Array and value._cell is self._cell and value._view == self._view
+        return is_same and self._cell.is_writeable
 
     def _is_mask(self, key: Array) -> bool:
         """Whether a key has a bool for every element of the first axes."""

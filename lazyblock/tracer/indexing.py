@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ _VALID = (
     "arrays are valid indices"
 )
 _BASIC = frozenset((int, slice, type(None), type(Ellipsis)))
+_ENDS = frozenset((int, type(None)))  # of usual slices
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,26 @@ def basic_index(shape: Shape, key: Any) -> tuple[IndexMap, Shape]:
 
     Raises: IndexingError, DTypeError (slices of no integers), ValueRangeError (slice step 0).
     """
-    entries = [_entry(item) for item in (key if isinstance(key, tuple) else (key,))]
+    items = key if isinstance(key, tuple) else (key,)
+    frozen = [_frozen(item) for item in items]
+    if NotImplemented not in frozen:
+        return _known_index(shape, tuple(frozen))
+    return _affine(shape, _expand([_entry(item) for item in items], len(shape)))
+
+
+def _frozen(item: Any) -> Any:
+    """An entry as what is equal for the same entries only; NotImplemented for unusual ones."""
+    kind = type(item)
+    if kind is slice:
+        ends = item.start, item.stop, item.step
+        return ends if {*map(type, ends)} <= _ENDS else NotImplemented
+    return item if kind in _BASIC else NotImplemented
+
+
+@lru_cache(maxsize=4096)
+def _known_index(shape: Shape, items: tuple[Any, ...]) -> tuple[IndexMap, Shape]:
+    """As `basic_index`: loops index alike again and again. Slices are tuples of three."""
+    entries = [slice(*item) if type(item) is tuple else item for item in items]
     return _affine(shape, _expand(entries, len(shape)))
 
 

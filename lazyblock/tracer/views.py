@@ -8,6 +8,7 @@ may show one part of complex elements.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from lazyblock import dtypes
 from lazyblock.dtypes import DType
@@ -81,9 +82,9 @@ class View:
             raise ValueRangeError("assignment destination is read-only")
         if self.part is not None:
             return self._write_part(self.part, base, value)
-        inverse = self._inverse()
+        inverse, is_update = _ways_to_write(self)
         if inverse is None:
-            write = build.update if parts_axes(self.map) else write_region
+            write = build.update if is_update else write_region
             written = write(build.reshape(base, self.base_shape), self.map, self.shape, value)
         else:
             full = build.broadcast_to(value, self.shape)
@@ -133,6 +134,12 @@ class View:
             new_strides = tuple(2 * stride for stride in new_strides)
         dtype = self.dtype_of(attrs.dtype)
         return build.input_array(attrs.storage, self.shape, dtype, new_strides, offset)
+
+
+@lru_cache(maxsize=4096)
+def _ways_to_write(view: View) -> tuple[IndexMap | None, bool]:
+    """The map back from base indices, if there is one; whether an UPDATE says what is written."""
+    return view._inverse(), parts_axes(view.map)
 
 
 def whole(shape: Shape) -> View:
