@@ -144,7 +144,7 @@ class UpdateAttrs:
 
 @dataclass(frozen=True, slots=True)
 class CastAttrs:
-    """The dtype to convert to."""
+    """The dtype to convert to, or to read the bits as."""
 
     dtype: DType
 

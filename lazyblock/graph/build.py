@@ -81,6 +81,13 @@ def cast(node: Node, dtype: DType) -> Node:
     return node if node.dtype == dtype else make_node(Op.CAST, (node,), _cast_attrs(dtype))
 
 
+def bitcast(node: Node, dtype: DType) -> Node:
+    """The same bits as another real dtype of that size; the node itself if it has it."""
+    if node.op is Op.BITCAST:
+        (node,) = node.inputs
+    return node if node.dtype == dtype else make_node(Op.BITCAST, (node,), _cast_attrs(dtype))
+
+
 _cast_attrs = cache(CastAttrs)
 
 

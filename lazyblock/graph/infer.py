@@ -65,6 +65,14 @@ def _cast(inputs: tuple[Node, ...], attrs: Any) -> Inferred:
     return inputs[0].shape, attrs.dtype
 
 
+def _bitcast(inputs: tuple[Node, ...], attrs: Any) -> Inferred:
+    dtype = inputs[0].dtype
+    for kind in (dtype, attrs.dtype):
+        if kind.itemsize != dtype.itemsize or dtypes.is_bool(kind) or dtypes.is_complex(kind):
+            raise DTypeError(f"The bits of {dtype} are not those of {attrs.dtype}.")
+    return inputs[0].shape, attrs.dtype
+
+
 def _view(inputs: tuple[Node, ...], attrs: Any) -> Inferred:
     return attrs.shape, inputs[0].dtype
 
@@ -140,6 +148,7 @@ _RULES: dict[Op, Callable[[tuple[Node, ...], Any], Inferred]] = {
     **dict.fromkeys((Op.CONSTANT, Op.IOTA), _leaf),
     Op.WHERE: _where,
     Op.CAST: _cast,
+    Op.BITCAST: _bitcast,
     Op.VIEW: _view,
     Op.RESHAPE: _reshape,
     Op.GATHER: _gather,

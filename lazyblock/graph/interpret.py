@@ -133,6 +133,10 @@ def _cast(node: Node, operand: NDArray) -> NDArray:
     return (operand.real if drops_part else operand).astype(dtype)
 
 
+def _bitcast(node: Node, operand: NDArray) -> NDArray:
+    return np.ascontiguousarray(operand).view(node.dtype).reshape(node.shape)
+
+
 def _complex(node: Node, real: NDArray, imag: NDArray) -> NDArray:
     result = np.empty(node.shape, node.dtype)
     result.real, result.imag = real, imag
@@ -163,6 +167,7 @@ _RULES: dict[Op, Callable[..., Any]] = {
     Op.GATHER: _gather,
     Op.UPDATE: _update,
     Op.CAST: _cast,
+    Op.BITCAST: _bitcast,
     Op.COMPLEX: _complex,
     Op.REDUCE: _reduce,
     Op.SCAN: _scan,

@@ -46,6 +46,7 @@ class Op(enum.Enum):
     GATHER = "gather"  # result[i] = operand[map(i) + computed positions along some axes]
     # other structure
     CAST = "cast"
+    BITCAST = "bitcast"  # the same bits as another real dtype of that size
     COPY = "copy"  # the same elements, for memory of their own in C order
     WHERE = "where"
     COMPLEX = "complex"  # of a real and an imaginary part
@@ -183,6 +184,7 @@ ELEMENTWISE: dict[Op, OpInfo] = {
     **_infos("complex", 2, "f"),
     **_infos("real imag", 1, "c"),
     Op.CAST: OpInfo(1, "biufc"),
+    Op.BITCAST: OpInfo(1, "iuf"),
     Op.COPY: OpInfo(1, "biufc"),
     Op.WHERE: OpInfo(3, "biufc"),
 }

@@ -24,6 +24,7 @@ from lazyblock.tracer.functions import FUNCTIONS
 from lazyblock.tracer.layout import check_order
 from lazyblock.tracer.operands import check_cast, convert, is_out_of_range
 from lazyblock.tracer.protocols import namespace
+from lazyblock.tracer.views import whole
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -115,13 +116,17 @@ class Methods(Attributes, Folds):
         return self._alike(convert(self.node, target))
 
     def view(self, dtype: Any = None, type: Any = None) -> Self:
-        """Another handle on the elements; with `dtype`, a copy of their bits that is read-only.
+        """Another handle on the elements, or on their bits as another dtype of the same size.
 
-        There is one class of arrays: asked for by `type` (or in its place), or NumPy's, it is that.
+        Bits as a dtype of another size, or of complex numbers, are a copy that is read-only. There
+        is one class of arrays: asked for by `type` (or in its place), or NumPy's, it is that.
         """
         if dtype is None or dtype is self.__class__ or dtype is np.ndarray or dtype == self.dtype:
             return self.__class__(self._cell, self._view)
         target = dtypes.as_dtype(dtype)
+        if target.itemsize == self.itemsize and {target.kind, self.dtype.kind}.isdisjoint("bc"):
+            view = self._view or whole(self.shape)
+            return self.__class__(self._cell, view.of_bits(target))
         steps = tuple(stride // self.itemsize for stride in self.strides)
         model = strided_view(np.empty(1, self.dtype), self.shape, steps).view(target)
         spec = [(model.shape, target)]

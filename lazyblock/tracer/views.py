@@ -2,7 +2,7 @@
 
 A view reads the base, reshaped to `base_shape`, through an affine index map. That covers basic
 slices, transposes, broadcasts and every reshape that NumPy gives as a view of a C-ordered base. It
-may show one part of complex elements.
+may show one part of complex elements, and real elements as the bits of another dtype.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ from lazyblock.shapes import Shape, contiguous_strides, reshape_strides, size_of
 class View:
     """Element i of the view is element map(i) of the base in `base_shape`.
 
-    part: REAL or IMAG of a complex base; None for whole elements. repeats: an element is shown more
-    than once, or was in a view that this one is taken from; such views cannot be written.
+    part: REAL or IMAG of a complex base; None for whole elements. bits: the dtype that the bits of
+    real elements are read as; None for their own. repeats: an element is shown more than once, or
+    was in a view that this one is taken from; such views cannot be written.
     """
 
     base_shape: Shape
@@ -35,29 +36,37 @@ class View:
     shape: Shape
     part: Op | None = None
     repeats: bool = False
+    bits: DType | None = None
 
     def then(self, map: IndexMap, shape: Shape) -> View:
         """The view of this view."""
         repeats = self.repeats or _repeats(map, shape)
-        return View(self.base_shape, self.map.compose(map), shape, self.part, repeats)
+        return replace(self, map=self.map.compose(map), shape=shape, repeats=repeats)
 
     def of_part(self, part: Op) -> View:
         """The view of one part of complex elements."""
         return replace(self, part=part)
 
+    def of_bits(self, dtype: DType) -> View:
+        """The view of the elements' bits as another dtype of their size."""
+        return replace(self, bits=dtype)
+
     def dtype_of(self, base: DType) -> DType:
         """What the view of a base of this dtype has."""
-        return base if self.part is None else dtypes.part_dtype(base)
+        return self.bits or (base if self.part is None else dtypes.part_dtype(base))
 
     def read(self, base: Node) -> Node:
         """The elements shown, of the base's current value."""
         shown = build.view(build.reshape(base, self.base_shape), self.map, self.shape)
-        return shown if self.part is None else build.elementwise(self.part, shown)
+        if self.part is not None:
+            shown = build.elementwise(self.part, shown)
+        return shown if self.bits is None else build.bitcast(shown, self.bits)
 
     @property
     def is_whole(self) -> bool:
         """Whether all of the base is shown, in order."""
-        return self.part is None and self.shape == self.base_shape and self.map.is_identity
+        shows_elements = self.part is None and self.bits is None
+        return shows_elements and self.shape == self.base_shape and self.map.is_identity
 
     def reshaped(self, shape: Shape) -> View | None:
         """The view under a shape of the same size; None where NumPy has to copy."""
@@ -71,7 +80,7 @@ class View:
         if new_strides is None:
             return None
         flat = IndexMap((offset,), (new_strides,), len(shape))
-        return View((size_of(self.base_shape),), flat, shape, self.part, self.repeats)
+        return replace(self, base_shape=(size_of(self.base_shape),), map=flat, shape=shape)
 
     def write(self, base: Node, value: Node) -> Node:
         """The base after writing `value`, which broadcasts to the view.
@@ -80,6 +89,10 @@ class View:
         """
         if self.repeats:
             raise ValueRangeError("assignment destination is read-only")
+        if self.bits is not None:
+            elements = replace(self, bits=None)
+            bits = build.bitcast(value, elements.dtype_of(base.dtype))
+            return elements.write(base, bits)
         if self.part is not None:
             return self._write_part(self.part, base, value)
         inverse, is_update = _ways_to_write(self)

@@ -25,7 +25,7 @@ DIFFERENCES = {
     "argsort": "equal elements keep their order, whatever `kind` says",
     "ndarray.argsort": "equal elements keep their order, whatever `kind` says",
     "asfortranarray": "arrays have no memory order to ask for",
-    "ndarray.view": "of another dtype: a copy, which is read-only",
+    "ndarray.view": "of complex numbers, or a dtype of another size: a copy, which is read-only",
     "linalg.eig": "always complex",
     "linalg.eigvals": "always complex",
     "unique_values": "sorted, where NumPy leaves the order open",

@@ -27,6 +27,8 @@ def lower_elementwise(b: Builder, node: Node, operands: list[Value]) -> Value:
     """Block ops for one elementwise node; operands have one shape."""
     if node.op is Op.CAST:
         return b.cast(operands[0], from_numpy(node.dtype))
+    if node.op is Op.BITCAST:
+        return b.bitcast(operands[0], from_numpy(node.dtype))
     if node.op is Op.COPY:
         return operands[0]
     if node.op is Op.WHERE:
