@@ -26,7 +26,14 @@ from lazyblock.tracer.exports import Exports
 from lazyblock.tracer.functions import FUNCTIONS, Function
 from lazyblock.tracer.indexing import basic_index, is_basic, select
 from lazyblock.tracer.methods import Methods
-from lazyblock.tracer.operands import Operand, as_node, check_cast, convert, is_operand_type
+from lazyblock.tracer.operands import (
+    Operand,
+    as_assigned,
+    as_node,
+    check_cast,
+    convert,
+    is_operand_type,
+)
 from lazyblock.tracer.operators import Operators, binary, reflected, unary
 from lazyblock.tracer.protocols import NumPyProtocols, namespace
 from lazyblock.tracer.selections import fit_assigned, fit_selected, pick, put, put_where
@@ -223,15 +230,18 @@ class Array(Operators, Shaping, Methods, ComplexParts, Conversions, Exports, Num
     def _converted(self, value: Any, shape: Shape | None = None) -> Node:
         """A value to be assigned to elements, in the array's dtype.
 
-        Raises: DTypeError, ShapeError if it does not broadcast to `shape`.
+        Raises: ShapeError if it does not broadcast to `shape`; what NumPy raises for values that
+        are no arrays.
         """
-        operand = operand_of(value, self._cell.device)
-        if operand is None:
-            raise DTypeError(f"Cannot assign a {type(value).__name__} to elements.")
+        operand: Any = value
+        if type(value) not in dtypes.WEAK_TYPES:
+            if type(value) is not np.ndarray and not isinstance(value, Array):
+                value = as_assigned(value, self.dtype, is_fancy=shape is None)
+            operand = operand_of(value, self._cell.device)
         if isinstance(value, Array):
             self._cell.device = common_device(self, value)
         to_node = convert if isinstance(operand, Node) else as_node
-        node = to_node(operand, self.dtype)  # type: ignore[arg-type]
+        node = to_node(operand, self.dtype)
         return node if shape is None else fit_assigned(node, shape)
 
     def _write(self, node: Node) -> None:

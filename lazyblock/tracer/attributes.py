@@ -43,6 +43,7 @@ class Attributes(Handle):
             f_contiguous=is_contiguous(*layout, "F"),
             owndata=self._view is None,
             cell=self._cell,
+            repeats=self._view is not None and self._view.repeats,
         )
 
     def setflags(self, write: bool | None = None, align: Any = None, uic: Any = None) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from lazyblock import dtypes
 from lazyblock.errors import DTypeError
 from lazyblock.graph import build
@@ -49,8 +51,11 @@ class ComplexParts(Handle):
         view = self._view or whole(self._cell.node.shape)
         return type(self)(self._cell, view.of_part(part))
 
-    def conjugate(self) -> Self:
+    def conjugate(self, out: Any = None) -> Self:
         """The complex conjugates; a real array is its own."""
+        if out is not None:
+            stored: Self = np.conjugate(self, out=out)  # type: ignore[call-overload]
+            return stored
         return self._record(FUNCTIONS["conjugate"], self) if dtypes.is_complex(self.dtype) else self
 
     conj = conjugate

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import html
+import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,6 +42,17 @@ class Conversions(Handle):
         """Evaluate and write the elements to a file."""
         self._values("tofile").tofile(fid, sep, format)
 
+    def dumps(self) -> bytes:
+        """Evaluate and give a pickle of the array."""
+        return pickle.dumps(self)
+
+    def dump(self, file: Any) -> None:
+        """Evaluate and write a pickle of the array to a file or path."""
+        if hasattr(file, "write"):
+            file.write(self.dumps())
+        else:
+            Path(file).write_bytes(self.dumps())
+
     def tolist(self) -> Any:
         """Evaluate and give nested lists of Python numbers."""
         return self._values("tolist").tolist()
@@ -68,6 +81,13 @@ class Conversions(Handle):
 
     def __float__(self) -> float:
         return float(self._scalar("float"))
+
+    def __round__(self, ndigits: int | None = None) -> Any:
+        """A number, rounded, as `round` gives it for one of NumPy's."""
+        if self.ndim:
+            raise DTypeError(f"type {type(self).__name__} doesn't define __round__ method")
+        number: Any = self._values("round")[()]
+        return round(number, ndigits)
 
     def __complex__(self) -> complex:
         return complex(self._scalar("complex"))

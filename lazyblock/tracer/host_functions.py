@@ -28,7 +28,6 @@ __all__ = [
     "frombuffer",
     "fromfile",
     "fromiter",
-    "fromregex",
     "fromstring",
     "genfromtxt",
     "geomspace",
@@ -158,6 +157,5 @@ sort_complex = _in_numpy("sort_complex")
 trim_zeros = _in_numpy("trim_zeros")
 union1d = _in_numpy("union1d")
 unravel_index = _in_numpy("unravel_index")
-fromregex = _in_numpy("fromregex")
 load = _in_numpy("load")
 unique = _in_numpy("unique")

@@ -22,12 +22,17 @@ _SHORT = dict(zip("CFOWAX", _NAMES, strict=True))
 
 @dataclass(frozen=True)
 class _Facts:
-    """What cannot be set. cell: of the base, which knows whether it may be written."""
+    """What cannot be set.
+
+    cell: of the base, which knows whether it may be written. repeats: elements are shown more than
+    once, so that they cannot be written here.
+    """
 
     c_contiguous: bool
     f_contiguous: bool
     owndata: bool
     cell: Cell
+    repeats: bool = False
     aligned: bool = True
     writebackifcopy: bool = False
 
@@ -38,7 +43,7 @@ class Flags(_Facts):
     @property
     def writeable(self) -> bool:
         """Whether the base may be written; can be set."""
-        return self.cell.is_writeable
+        return self.cell.is_writeable and not self.repeats
 
     @writeable.setter
     def writeable(self, value: Any) -> None:
@@ -78,6 +83,11 @@ class Flags(_Facts):
 
     def __setitem__(self, key: str, value: Any) -> None:
         setattr(self, _attribute(key), value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Flags) and all(self[name] == other[name] for name in _NAMES)
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return "".join(f"  {key} : {self[key]}\n" for key in _NAMES)

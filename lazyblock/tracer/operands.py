@@ -56,6 +56,19 @@ def _constant(kind: str, value: Scalar, dtype: DType) -> Node:
     return build.constant(value, dtype)  # `kind` tells True from 1 and 1.0
 
 
+def as_assigned(value: Any, dtype: DType, is_fancy: bool) -> Any:
+    """What is no array, converted as NumPy does for an assignment.
+
+    is_fancy: by array indices, which converts it first. Raises: what NumPy raises, such as
+    ValueError and OverflowError for numbers that an integer dtype does not hold.
+    """
+    if is_fancy:
+        return np.asarray(value, dtype)[()]
+    room = np.empty(np.shape(value), dtype)
+    room[...] = value
+    return room[()]
+
+
 def convert(node: Node, dtype: DType) -> Node:
     """Cast as NumPy does when asked to: imaginary parts are dropped with a warning."""
     keeps_parts = dtypes.is_complex(dtype) or dtypes.is_bool(dtype)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from lazyblock.errors import ShapeError
 from lazyblock.tracer.functions import FUNCTIONS
 from lazyblock.tracer.handle import Handle, wrap
 from lazyblock.tracer.protocols import namespace
@@ -97,6 +98,16 @@ def _multiply_matrices(left: Any, right: Any) -> Any:
 
 def _multiply_in_place(self: Any, other: Any) -> Any:
     result = _multiply_matrices(self, other)
+    if result is not NotImplemented and (self.ndim < 1 or np.ndim(other) < 2):
+        raise ShapeError(
+            "inplace matrix multiplication requires the first operand to have at least one and "
+            "the second at least two dimensions."
+        )
+    if result is not NotImplemented and result.shape != self.shape:
+        raise ShapeError(
+            f"matmul: the product of shape {result.shape} does not fit into the first operand, of "
+            f"shape {self.shape}"
+        )
     return _put_in_place(self, result, "matmul")
 
 

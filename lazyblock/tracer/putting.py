@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lazyblock import dtypes
-from lazyblock.errors import DTypeError, ValueRangeError
+from lazyblock.errors import DTypeError, IndexingError, ValueRangeError
 from lazyblock.graph import build
 from lazyblock.shapes import normalize_axis, size_of
 from lazyblock.tracer.array import Array, common_device
@@ -34,6 +34,12 @@ def _writable(array: Any, name: str) -> Array:
     return array
 
 
+def _to_values(values: Any, array: Array) -> Array:
+    """What is written; Python numbers and lists in the array's dtype, as NumPy converts them."""
+    is_array = isinstance(values, (Array, np.ndarray))
+    return to_array(values if is_array else np.asarray(values, array.dtype))
+
+
 def _repeated(values: Array, count: int) -> Array:
     """The first `count` elements of values repeated again and again."""
     if values.size == count:
@@ -47,11 +53,13 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     mode: as in `take`. Raises: IndexingError.
     """
     array = _writable(a, "put")
-    places, values = to_positions(ind, "put"), to_array(v)
+    places, values = to_positions(ind, "put"), _to_values(v, array)
     if mode != "raise":
         places = into_range(places, array.size, mode)
     if not places.size or not values.size:
         return
+    if not array.size:
+        raise IndexingError("cannot replace elements of an empty array")
     updated = array.flatten()
     updated[places.reshape(-1)] = _repeated(values.ravel(), size_of(places.shape))
     array[...] = updated.reshape(array.shape)
@@ -88,7 +96,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 
     It is the mask's running count that finds a value: nothing is evaluated.
     """
-    array, where, values = _writable(arr, "place"), _as_mask(mask), to_array(vals).ravel()
+    array, where, values = _writable(arr, "place"), _as_mask(mask), _to_values(vals, arr).ravel()
     if where.size != array.size:
         raise ValueRangeError("place: mask and data must be the same size")
     if not values.size:
@@ -104,7 +112,7 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
 
     Values are repeated as needed.
     """
-    array, where, given = _writable(a, "putmask"), _as_mask(mask), to_array(values).ravel()
+    array, where, given = _writable(a, "putmask"), _as_mask(mask), _to_values(values, a).ravel()
     if where.size != array.size:
         raise ValueRangeError("putmask: mask and data must be the same size")
     if given.size and array.size:

@@ -229,7 +229,7 @@ def test_out_of_methods(method):
     for out in (lazy(np.zeros_like(expected)), np.zeros_like(expected)):
         assert getattr(lazy(X), method)(axis=0, out=out) is out
         np.testing.assert_allclose(np.asarray(out), expected)
-    with pytest.raises(ValueError, match=r"dimension|non-broadcastable"):
+    with pytest.raises(ValueError, match=r"dimension|non-broadcastable|does not match"):
         getattr(lazy(X), method)(axis=0, out=lazy(np.zeros((), expected.dtype)))
 
 
@@ -327,7 +327,7 @@ def test_bits():
     expected[0] = 9
     same(alias, expected.byteswap())
     with pytest.raises(ValueError, match="read-only"):
-        alias.view(np.float32)[0] = 1
+        alias.view(np.int16)[0] = 1
     assert lazy(x).tobytes() == x.tobytes()
     assert lazy(x).tobytes("F") == x.tobytes("F")
     assert bytes(lazy(x).data) == x.tobytes()
