@@ -172,3 +172,25 @@ def test_a_torn_image_is_refused(device):
 def test_invalid_llvm_is_a_compile_error(device):
     with pytest.raises(CompileError, match="LLVM does not accept"):
         to_object("define void @f() { ret i32 %x }", device.target)
+
+
+def test_loops_of_very_long_modules_stay_loops(device):
+    text = """
+define void @squares(ptr %x) {
+start:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %start ], [ %next, %loop ]
+  %place = getelementptr i64, ptr %x, i64 %i
+  %seen = load volatile i64, ptr %place
+  %square = mul i64 %seen, %seen
+  store volatile i64 %square, ptr %place
+  %next = add i64 %i, 1
+  %goes_on = icmp ult i64 %next, 16
+  br i1 %goes_on, label %loop, label %done
+done:
+  ret void
+}
+"""
+    short, long = (to_assembly(text + ";\n" * lines, device.target) for lines in (0, 7000))
+    assert long.count("imul") == 1 < short.count("imul")

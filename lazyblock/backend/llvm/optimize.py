@@ -1,6 +1,7 @@
 """LLVM as a library: the host as a Target, and LLVM IR text to an object file or assembly.
 
 Our loops are vectorised already, so LLVM's own loop vectoriser stays off: it would only add tails.
+Unrolling makes most of the time of long modules: it is less for them, or not at all.
 Objects are position independent: another process on the same kind of processor may load them.
 """
 
@@ -72,7 +73,7 @@ def _optimized(llvm_text: str, target: Target, level: int) -> tuple[Any, Any]:
     initialize()
     machine = _target_machine(target, level)
     module = _parse(llvm_text, machine)
-    _optimize(module, machine, level)
+    _optimize(module, machine, level, llvm_text.count("\n"))
     return machine, module
 
 
@@ -94,10 +95,16 @@ def _parse(text: str, machine: Any) -> Any:
     return module
 
 
-def _optimize(module: Any, machine: Any, level: int) -> None:
+_LONG, _VERY_LONG = 2000, 6000  # lines; a matmul has 300, attention 900
+
+
+def _optimize(module: Any, machine: Any, level: int, num_lines: int) -> None:
+    if num_lines > _LONG:
+        level = min(level, 2)  # unrolls to half the size that level 3 does
     options = llvm.create_pipeline_tuning_options(speed_level=level)
     options.loop_vectorization = False
     options.slp_vectorization = False
+    options.loop_unrolling = num_lines <= _VERY_LONG
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
 
