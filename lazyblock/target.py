@@ -35,6 +35,11 @@ class Target:
     def is_gpu(self) -> bool:
         return self.kind == "cuda"
 
+    @property
+    def num_vector_registers(self) -> int:
+        """Of a CPU; 0 on a GPU, whose kernels tell how many they take."""
+        return 0 if self.is_gpu else 32 if self.vector_bytes == 64 else 16
+
 
 def cuda_target(arch: str, num_units: int = 132) -> Target:
     """Target of an NVIDIA GPU; `arch` like "sm_80" or "sm_90a"."""

@@ -42,10 +42,10 @@ def compile_program(program: Program, target: Target, key: str, block_text: str)
         texts = {"block": block_text, "llvm": emitted.llvm, "ptx": ptx}
         image = ptx.encode() + b"\0"
         return _launchable(program, target, key, image, texts, emitted)
-    llvm_text = emit_host(program, target)
-    image = to_object(llvm_text, target)
-    texts = {"block": block_text, "llvm": llvm_text}
-    return CompiledKernel(program.name, target, key, image, texts)
+    host = emit_host(program, target)
+    image = to_object(host.llvm, target)
+    texts = {"block": block_text, "llvm": host.llvm}
+    return CompiledKernel(program.name, target, key, image, texts, shared_bytes=host.scratch_bytes)
 
 
 def _launchable(

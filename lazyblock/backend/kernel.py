@@ -14,8 +14,8 @@ class CompiledKernel:
     """What compiling a block program gives. `image` is what a device loads.
 
     texts: of stages, by name: "block", "llvm", and "ptx" (GPU). num_ctas: of a cluster, which runs
-    one instance; num_threads and shared_bytes are those of a CTA. is_cooperative: all instances of
-    a launch run at once.
+    one instance; num_threads and shared_bytes are those of a CTA (on a CPU: of an instance).
+    is_cooperative: all instances of a launch run at once.
     """
 
     name: str

@@ -140,8 +140,9 @@ class CompiledKernel:
 
     @property
     def n_regs(self) -> int:
-        """Registers of a thread; 0 where the device does not tell."""
-        return self.block.loaded.resources.registers or 0
+        """Registers of a thread, 0 where the device does not tell; of a CPU all vector ones."""
+        registers = self.block.loaded.resources.registers
+        return registers or int(self.block.kernel.target.num_vector_registers)
 
     @property
     def n_spills(self) -> int:
@@ -155,7 +156,7 @@ class CompiledKernel:
 
     @property
     def metadata(self) -> SimpleNamespace:
-        """num_warps, num_stages, num_ctas, shared (bytes), name, hash, target."""
+        """num_warps, num_stages, num_ctas, shared (bytes; blocks on a CPU), name, hash, target."""
         kernel = self.block.kernel
         return SimpleNamespace(
             **self.options,

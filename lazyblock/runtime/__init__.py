@@ -22,6 +22,7 @@ from lazyblock.lazy_imports import lazy_import
 pipeline = lazy_import("lazyblock.pipeline")
 
 _REGISTERS = 65536  # of a multiprocessor, on every GPU that kernels run on
+_SHARED = 227 * 1024  # what a CPU tells, so that wrappers choose as they do for a large GPU
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,8 @@ class _Utils:
         target = pipeline.get_device(None).target
         return {
             "multiprocessor_count": target.num_units,
-            "max_shared_mem": target.shared_bytes,
-            "max_num_regs": _REGISTERS if target.is_gpu else 0,
+            "max_shared_mem": target.shared_bytes or _SHARED,
+            "max_num_regs": _REGISTERS,
             "warpSize": target.warp_size,
         }
 

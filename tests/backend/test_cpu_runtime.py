@@ -153,7 +153,7 @@ def test_a_forked_child_makes_its_own_threads(loaded):
 
 
 def test_another_process_loads_the_image(tmp_path, device):
-    text = emit_host(increment(), device.target)
+    text = emit_host(increment(), device.target).llvm
     image = to_object(text, device.target)
     (tmp_path / "kernel.o").write_bytes(image)
     assert "increment:" in to_assembly(text, device.target)
@@ -163,7 +163,7 @@ def test_another_process_loads_the_image(tmp_path, device):
 
 
 def test_a_torn_image_is_refused(device):
-    image = to_object(emit_host(increment(), device.target), device.target)
+    image = to_object(emit_host(increment(), device.target).llvm, device.target)
     for torn in (b"", image[:100], image[: len(image) // 2]):
         with pytest.raises(LaunchError, match="'increment' could not be loaded"):
             device.load(torn, "increment", 1, 0)

@@ -120,7 +120,7 @@ def test_infinities_and_nans_stay_themselves(precision, device):
 
 
 def host_text(make):
-    return emit_host(legal(make(np.random.default_rng(0)).program), host_target())
+    return emit_host(legal(make(np.random.default_rng(0)).program), host_target()).llvm
 
 
 def test_code_on_the_cpu_does_not_grow_with_the_block():

@@ -84,9 +84,11 @@ def test_fused_softmax(device):
             BLOCK_SIZE=block, num_stages=num_stages, num_warps=num_warps, grid=(1,),
         )  # fmt: skip
     kernel._init_handles()
-    assert kernel.metadata.shared >= 0
-    assert kernel.n_regs >= 0
-    num_programs = min(properties["multiprocessor_count"], n_rows)
+    assert kernel.n_regs > 0 or device != "cpu"  # what is emulated does not tell
+    num_regs = max(kernel.n_regs, 1) * properties["warpSize"] * num_warps
+    occupancy = properties["max_num_regs"] // num_regs
+    occupancy = min(occupancy, properties["max_shared_mem"] // kernel.metadata.shared)
+    num_programs = min(properties["multiprocessor_count"] * occupancy, n_rows)
     kernel[(num_programs, 1, 1)](y, x, n_cols, n_cols, n_rows, n_cols, block, num_stages)
     e = np.exp(a - a.max(axis=1, keepdims=True))
     np.testing.assert_allclose(y.numpy(), e / e.sum(axis=1, keepdims=True), rtol=1e-5)

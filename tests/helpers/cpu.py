@@ -19,7 +19,7 @@ def load_on_cpu(program, target=None, level=3):
     verify_program(program)
     device = CpuDevice()
     target = target or device.target
-    text = emit_host(program, target)
+    text = emit_host(program, target).llvm
     image = to_object(text, target, level)
     return text, device.load(image, program.name, 1, 0)
 

@@ -64,12 +64,21 @@ from lazyblock.tiler.ir import Op, Program, Region, Trait, Value, walk
 from lazyblock.tiler.types import PointerType, ScalarType
 
 
-def emit_host(program: Program, target: Target) -> str:
+@dataclass(frozen=True)
+class HostKernel:
+    """A kernel's LLVM module, and the memory that an instance keeps its blocks in."""
+
+    llvm: str
+    scratch_bytes: int
+
+
+def emit_host(program: Program, target: Target) -> HostKernel:
     """LLVM IR of `program` for the processor `target`.
 
     Raises: UnsupportedError for an op that the CPU does not have.
     """
-    return _Function(program, target).emit()
+    function = _Function(program, target)
+    return HostKernel(function.emit(), function.tile_bytes)
 
 
 class _Function(Combines):

@@ -43,7 +43,7 @@ class Nests:
         self.scope = Scope(self.emitter, target, analyse(program))
         self.shared = find_shared(program.body)
         self._passed: dict[Value, None] = {}  # deferred values whose place in the program is behind
-        self._tile_bytes = 0
+        self.tile_bytes = 0
         self._heap_tiles: list[str] = []
 
     # --- tiles -----------------------------------------------------------------------------------
@@ -51,8 +51,8 @@ class Nests:
     def _new_tile(self, type: BlockType) -> Tile:
         """Memory for a block; uninitialised."""
         nbytes = type.size * element_nbytes(type.element)
-        self._tile_bytes += nbytes
-        if self._tile_bytes <= MAX_STACK:
+        self.tile_bytes += nbytes
+        if self.tile_bytes <= MAX_STACK:
             pointer = self.emitter.alloca(memory_type(type.element), type.size)
         else:
             pointer = self._allocate_heap(nbytes)
