@@ -70,9 +70,10 @@ class _Structure:
     def _is_read(self, node: Node) -> bool:
         if node in self.own or node.op in (Op.CONSTANT, Op.IOTA):
             return False
-        if isinstance(node.attrs, ViewAttrs):
-            return not node.attrs.may_leave and self._is_read(node.inputs[0])
-        return node in self.stored or node.op in (Op.INPUT, Op.RESHAPE)
+        if node in self.stored or node.op in (Op.INPUT, Op.RESHAPE):
+            return True
+        is_inside = isinstance(node.attrs, ViewAttrs) and not node.attrs.may_leave
+        return is_inside and self._is_read(node.inputs[0])
 
     def _entry(self, node: Node, operands: tuple[Node, ...]) -> Hashable:
         if self._is_read(node):

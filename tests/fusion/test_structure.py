@@ -78,3 +78,12 @@ def test_what_is_kept_counts():
     inner = scaled(x)
     outer = build.elementwise(Op.SQRT, inner)
     assert describe(outer)[0] != describe(outer, inner)[0]
+
+
+def test_a_stored_view_is_read_as_it_lies():
+    x = new_input()
+    product = build.elementwise(Op.MULTIPLY, x, x)
+    view = build.view(product, index_map.slices([1], [1]), (5,))
+    (group,) = plan_fusion([scaled(view)]).groups
+    _, given = structure_of(group, frozenset([*group.stored, view]))
+    assert (view, 0) in given and x not in dict(given)
