@@ -155,7 +155,8 @@ def _reshape(node: Node, operand: NDArray) -> NDArray:
 
 def _call(node: Node, *operands: NDArray) -> NDArray:
     assert isinstance(node.attrs, CallAttrs)
-    results: list[NDArray] = node.attrs.call.run(operands, node.attrs.results)
+    stored = [np.asarray(operand, order="C") for operand in operands]  # as evaluated arrays are
+    results: list[NDArray] = node.attrs.call.run(stored, node.attrs.results)
     return results[node.attrs.index]
 
 
