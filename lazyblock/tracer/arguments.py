@@ -9,10 +9,13 @@ import numpy as np
 
 from lazyblock import dtypes
 from lazyblock.dtypes import DType
+from lazyblock.errors import DTypeError, ShapeError
+from lazyblock.shapes import Shape
 from lazyblock.tracer.array import Array, common_device
 from lazyblock.tracer.creation import asarray, to_array
+from lazyblock.tracer.data_types import can_cast
 from lazyblock.tracer.operands import Kind
-from lazyblock.tracer.ufuncs import write_out
+from lazyblock.tracer.ufuncs import check_shape_of_out, write_out
 
 
 def as_arrays(*values: Any) -> list[Array]:
@@ -23,6 +26,13 @@ def as_arrays(*values: Any) -> list[Array]:
 
 def _placed(value: Any, device: str | None) -> Array:
     return to_array(value) if device is None else asarray(value, device=device)
+
+
+def in_dtype_of(values: Any, array: Array) -> Array:
+    """Values in an array's dtype. Raises: OverflowError for Python numbers out of its range."""
+    if isinstance(values, Array):
+        return values.astype(array.dtype)
+    return _placed(np.asarray(values, array.dtype), array._cell.device)
 
 
 def as_operand(value: Any) -> Any:
@@ -36,8 +46,24 @@ def kind_of(value: Any, array: Array) -> Kind:
 
 
 def deliver(result: Array, out: Any, name: str) -> Any:
-    """The result, or `out` after writing it there. Raises: DTypeError unless 'same_kind'."""
+    """The result, or `out` after writing it there.
+
+    Raises: DTypeError unless 'same_kind', ShapeError if `out` has another shape.
+    """
+    check_shape_of_out(result, out, name)
     return result if out is None else write_out(result, out, name)
+
+
+def check_taken(out: Any, shape: Shape, dtype: DType, name: str = "ndarray.take") -> None:
+    """Raises: ShapeError, DTypeError for an `out=` that does not hold just such a result."""
+    if out is None:
+        return
+    if out.shape != shape:
+        raise ShapeError(f"output array does not match result of {name}.")
+    if not can_cast(out.dtype, dtype):
+        raise DTypeError(
+            f"Cannot cast array data from {out.dtype!r} to {dtype!r} according to the rule 'safe'"
+        )
 
 
 def floating_dtype(*given: DType | type) -> DType:

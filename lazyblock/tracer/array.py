@@ -24,6 +24,7 @@ from lazyblock.tracer.complex_parts import ComplexParts
 from lazyblock.tracer.conversions import Conversions
 from lazyblock.tracer.exports import Exports
 from lazyblock.tracer.functions import FUNCTIONS, Function
+from lazyblock.tracer.handle import Handle
 from lazyblock.tracer.indexing import basic_index, is_basic, select
 from lazyblock.tracer.methods import Methods
 from lazyblock.tracer.operands import (
@@ -56,9 +57,12 @@ __all__ = [
 NDArray = npt.NDArray[Any]
 
 
-def _has_ellipsis(key: Any) -> bool:
-    """Whether a basic index gives a view of one element too; else NumPy gives its value."""
-    return any(part is Ellipsis for part in (key if isinstance(key, tuple) else (key,)))
+def _is_view(shape: Shape, key: Any) -> bool:
+    """Whether a basic index gives a view: of one element only by `...`, never by 0-d arrays."""
+    parts = key if isinstance(key, tuple) else (key,)
+    if any(isinstance(part, (np.ndarray, Handle)) for part in parts):
+        return False
+    return bool(shape) or any(part is Ellipsis for part in parts)
 
 
 # Operands
@@ -176,7 +180,7 @@ class Array(Operators, Shaping, Methods, ComplexParts, Conversions, Exports, Num
     def __getitem__(self, key: Any) -> Array:
         if is_basic(key):
             shown = self.see(*basic_index(self.shape, key))
-            return shown if shown.shape or _has_ellipsis(key) else shown._with(shown.node)
+            return shown if _is_view(shown.shape, key) else shown._with(shown.node)
         selection = select(self.shape, key)
         shown = self.see(selection.map, selection.shape)
         device = common_device(self, *selection.positions.values()) or self.device
@@ -187,6 +191,8 @@ class Array(Operators, Shaping, Methods, ComplexParts, Conversions, Exports, Num
             shown = self.see(*basic_index(self.shape, key))
             if shown._is_same_view(value):
                 return None  # x[key] += y assigns what it has written
+            if not shown.shape and not _is_view((), key) and np.ndim(value):
+                raise ValueRangeError("setting an array element with a sequence.")
             return shown._write(shown._converted(value, shown.shape))
         node = self._converted(value)
         if type(key) is Array and self._is_mask(key):
@@ -217,6 +223,8 @@ class Array(Operators, Shaping, Methods, ComplexParts, Conversions, Exports, Num
 
         Raises: DTypeError when NumPy's 'same_kind' rule forbids the cast, ShapeError.
         """
+        if not self._cell.is_writeable:
+            raise ValueRangeError("output array is read-only")
         check_cast(result.dtype, self.dtype, name)
         if broadcast_shapes(result.shape, self.shape, operation=name) != self.shape:
             raise ShapeError(

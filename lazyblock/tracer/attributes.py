@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from lazyblock.errors import IndexingError
+import numpy as np
+
+from lazyblock.errors import IndexingError, ValueRangeError
 from lazyblock.graph.attrs import InputAttrs
 from lazyblock.shapes import contiguous_strides
 from lazyblock.tracer.handle import Handle
@@ -91,11 +93,14 @@ class Flat:
     def __setitem__(self, key: Any, value: Any) -> None:
         self._check(key)
         elements = self.base.flatten()
-        if isinstance(key, slice):
-            count = len(range(*key.indices(len(self))))
-            elements[key] = _repeated(value, count)
-        else:
-            elements[key] = value
+        if isinstance(key, int):
+            try:
+                elements[key] = value
+            except (OverflowError, ValueError):
+                raise ValueRangeError("Error setting single item of array.") from None
+        elif np.size(value):
+            given = value if isinstance(value, Handle) else np.asarray(value, self.base.dtype)
+            elements[key] = _repeated(given, elements[key].size)
         self.base[...] = elements.reshape(self.base.shape)
 
     def _check(self, key: Any) -> None:

@@ -30,14 +30,15 @@ class ComplexParts(Handle):
 
     @real.setter
     def real(self, value: Any) -> None:
-        self.real[...] = value  # type: ignore[index]
+        given = value if isinstance(value, Handle) else np.asarray(value)  # cast as an array is
+        self.real[...] = given  # type: ignore[index]
 
     @property
     def imag(self) -> Self:
         """The imaginary parts, a view; of a real array zeros that cannot be written."""
         if dtypes.is_complex(self.dtype):
             return self._part(Op.IMAG)
-        zeros = self._with(build.broadcast_to(build.constant(0, self.dtype), self.shape))
+        zeros = self._alike(build.broadcast_to(build.constant(0, self.dtype), self.shape))
         zeros._cell.is_writeable = False
         return zeros
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from lazyblock import dtypes
 from lazyblock.errors import DTypeError, ShapeError, ValueRangeError
 from lazyblock.graph import build
@@ -43,6 +45,8 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Array:
 
 def correlate(a: Any, v: Any, mode: str = "valid") -> Array:
     """Sums of products of a line with shifts of another; modes as in `convolve`."""
+    if not np.ndim(a) or not np.ndim(v):
+        raise ShapeError("object of too small depth for desired array")
     x, y = (_line(operand) for operand in as_arrays(a, v))
     for name, line in (("first", x), ("second", y)):
         if line.size == 0:

@@ -10,7 +10,7 @@ import numpy as np
 
 from lazyblock import config, dtypes
 from lazyblock.dtypes import DType
-from lazyblock.errors import DTypeError, ShapeError, ValueRangeError
+from lazyblock.errors import DTypeError, ValueRangeError
 from lazyblock.graph import build, index_map
 from lazyblock.graph.node import Node
 from lazyblock.shapes import Shape, as_shape
@@ -332,7 +332,7 @@ def triu(x: Any, /, k: int = 0) -> Array:
 
 def _triangle(x: Array, relation: str, k: int) -> Array:
     if not x.ndim:
-        raise ShapeError("A triangle is taken of arrays that have axes.")
+        raise DTypeError("A triangle is taken of arrays that have axes.")
     extents = (x.shape * 2)[-2:]  # of one axis: as many equal rows
     row = build.expand_dims(build.iota(extents[0], dtypes.int64), (1,))
     column = build.expand_dims(build.iota(extents[1], dtypes.int64), (0,))

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lazyblock.errors import ShapeError
 from lazyblock.graph.node import Node
 from lazyblock.graph.ops import ReduceKind
 from lazyblock.lazy_imports import lazy_import
@@ -20,6 +19,7 @@ from lazyblock.tracer.handle import Handle
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+arguments = lazy_import("lazyblock.tracer.arguments")
 ufunc_methods = lazy_import("lazyblock.tracer.ufunc_methods")
 masked_folds = lazy_import("lazyblock.tracer.masked_folds")
 
@@ -181,8 +181,7 @@ class Folds(Handle):
         return self._give(folds.deviation(self.node, axis, dtype, ddof, keepdims), out, "std")
 
     def _give_place(self, node: Node, out: Any, name: str) -> Self:
-        if out is not None and getattr(out, "shape", node.shape) != node.shape:
-            raise ShapeError(f"output array does not match result of np.{name}.")
+        arguments.check_taken(out, node.shape, node.dtype, f"np.{name}")
         return self._give(node, out, name)
 
     def _give(self, node: Node, out: Any, name: str) -> Self:

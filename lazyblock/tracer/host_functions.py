@@ -47,7 +47,6 @@ __all__ = [
     "setdiff1d",
     "setxor1d",
     "sort_complex",
-    "trim_zeros",
     "union1d",
     "unique",
     "unravel_index",
@@ -154,7 +153,6 @@ roots = _in_numpy("roots")
 setdiff1d = _in_numpy("setdiff1d")
 setxor1d = _in_numpy("setxor1d")
 sort_complex = _in_numpy("sort_complex")
-trim_zeros = _in_numpy("trim_zeros")
 union1d = _in_numpy("union1d")
 unravel_index = _in_numpy("unravel_index")
 load = _in_numpy("load")

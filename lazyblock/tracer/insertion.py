@@ -14,7 +14,7 @@ from lazyblock import dtypes
 from lazyblock.errors import AxisError, DTypeError, ShapeError
 from lazyblock.graph import build
 from lazyblock.shapes import as_shape, cdiv, normalize_axis, size_of
-from lazyblock.tracer.arguments import as_arrays
+from lazyblock.tracer.arguments import as_arrays, in_dtype_of
 from lazyblock.tracer.array import Array
 from lazyblock.tracer.creation import full, to_array
 from lazyblock.tracer.host_functions import to_host
@@ -48,11 +48,13 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Array:
 
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
     """Values put before the slices of numbers `obj` along an axis."""
-    x, given = as_arrays(arr, values)
+    x, _ = as_arrays(arr, values)
     if axis is None:
         x, axis = x.ravel(), 0
     place = normalize_axis(axis, x.ndim, "insert")
-    added = given.astype(x.dtype)
+    added = in_dtype_of(values, x)
+    while added.ndim > x.ndim and added.shape[0] == 1:  # as in assignments
+        added = added[0]
     extent = x.shape[place]
     places = _places(to_host(obj, "np.insert"), extent)
     count = places.size

@@ -60,6 +60,9 @@ def concat(
     along = normalize_axis(axis or 0, first.ndim, "concatenate")
     for number, x in enumerate(given):
         _check_joins(first, x, along, number)
+    extent = sum(x.shape[along] for x in given)
+    if out is not None and out.shape != (*first.shape[:along], extent, *first.shape[along + 1 :]):
+        raise ShapeError("Output array is the wrong shape")
     weak = [type(x) for x in arrays if type(x) in dtypes.WEAK_TYPES]
     kinds = [x.dtype for x, y in zip(given, arrays, strict=True) if type(y) not in weak] + weak
     target = dtype if out is None else out.dtype
@@ -67,8 +70,6 @@ def concat(
     _check_casts(given, target, casting)
     nodes = [build.cast(x.node, target) for x in given]
     result = Array(Cell(concatenate_nodes(nodes, along), common_device(*given)))
-    if out is not None and out.shape != result.shape:
-        raise ShapeError("Output array is the wrong shape")
     delivered: Array = deliver(result, out, "concatenate")
     return delivered
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from lazyblock import dtypes
 from lazyblock.dtypes import DType
-from lazyblock.errors import ShapeError
+from lazyblock.errors import IndexingError, ShapeError
 from lazyblock.graph import build
 from lazyblock.graph.ops import Op
 from lazyblock.shapes import normalize_axis
@@ -186,7 +186,7 @@ def _summed_axes(axes: Any, ndim: int) -> tuple[list[int], list[int]]:
     except TypeError:
         count = operator.index(axes)
         if count > ndim:
-            raise ShapeError("tuple index out of range") from None
+            raise IndexingError("tuple index out of range") from None
         return list(range(ndim - count, ndim)), list(range(count))
     return _as_list(of_a), _as_list(of_b)
 

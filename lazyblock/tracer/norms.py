@@ -48,7 +48,7 @@ def vector_norm(x: Any, /, *, axis: Axis = None, keepdims: bool = False, ord: fl
     size = abs(array)
     found: Array
     if ord == math.inf:
-        found = size.max(axes, keepdims=keepdims)
+        found = size.max(axes, keepdims=keepdims, initial=0)
     elif ord == -math.inf:
         found = size.min(axes, keepdims=keepdims)
     elif ord == 0:
@@ -94,7 +94,11 @@ def norm(x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> 
     return found.reshape(folded_shape(array.shape, axes, keepdims))
 
 
-_FOLDS: dict[Any, Callable[..., Array]] = {2: Array.max, -2: Array.min, "nuc": Array.sum}
+def _largest(values: Array, axis: int) -> Array:
+    return values.max(axis, keepdims=True, initial=0)
+
+
+_FOLDS: dict[Any, Callable[..., Array]] = {2: _largest, -2: Array.min, "nuc": Array.sum}
 
 
 def _norm_of_matrices(array: Array, ord: Any, keepdims: bool) -> Array:
@@ -104,10 +108,10 @@ def _norm_of_matrices(array: Array, ord: Any, keepdims: bool) -> Array:
     elif ord in (1, -1, math.inf, -math.inf):
         summed, rest = (-2, -1) if abs(ord) == 1 else (-1, -2)
         sums = abs(array).sum(summed, keepdims=True)
-        found = sums.max(rest, keepdims=True) if ord > 0 else sums.min(rest, keepdims=True)
+        found = sums.min(rest, keepdims=True) if ord < 0 else _largest(sums, rest)
     elif ord in (2, -2, "nuc"):
         values = svdvals(array)
-        found = _FOLDS[ord](values, axis=-1, keepdims=True).reshape((*array.shape[:-2], 1, 1))
+        found = _FOLDS[ord](values, -1).reshape((*array.shape[:-2], 1, 1))
     else:
         raise ValueRangeError("Invalid norm order for matrices.")
     return found if keepdims else found.reshape(found.shape[:-2])

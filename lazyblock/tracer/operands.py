@@ -101,7 +101,8 @@ def resolve_loop(
     what NumPy calls so. Raises: DTypeError in NumPy's words.
     """
     half = dtypes.float32 if dtypes.float16 in kinds else dtypes.float16
-    shown = tuple(_for_numpy(kind, half) for kind in kinds)
+    results = (None if kind == dtypes.bfloat16 else kind for kind in kinds[ufunc.nin :])
+    shown = tuple(_for_numpy(kind, half) for kind in (*kinds[: ufunc.nin], *results))
     settings: dict[str, Any] = {"casting": casting}
     if isinstance(signature, tuple):
         signature = tuple(_for_numpy(kind, half) for kind in signature)

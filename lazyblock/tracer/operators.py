@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lazyblock.errors import ShapeError
+from lazyblock.errors import DTypeError, ShapeError
 from lazyblock.tracer.functions import FUNCTIONS
 from lazyblock.tracer.handle import Handle, wrap
 from lazyblock.tracer.protocols import namespace
@@ -77,7 +77,10 @@ def _in_place(name: str) -> Binary:
     compute = binary(name)
 
     def operator(self: Any, other: Any) -> Any:
-        result = compute(self, other)
+        try:
+            result = compute(self, other)
+        except (DTypeError, ShapeError):
+            return getattr(np, name)(self, other, out=self)  # for NumPy's order of errors
         return _put_in_place(self, result, name)
 
     return operator

@@ -87,10 +87,8 @@ def _quantile(
     asked = np.zeros(q.shape, q.dtype) if isinstance(q, Array) else q
     dtype = ask_numpy(_quantile_of, [x, *others[not is_weak :]], q=asked, **settings).dtype
     axes = normalize_axes(axis, x.ndim, "quantile")
-    shape = (
-        *np.shape(asked),
-        *folded_shape(x.shape, axes, keepdims),
-    )
+    is_mean = x.size == 0 and name[:3] == "nan"  # which NumPy gives then
+    shape = (*(() if is_mean else np.shape(asked)), *folded_shape(x.shape, axes, keepdims))
     kept = q if is_weak else None
     (result,) = host_call(_quantile_of, [x, *others], [(shape, dtype)], q=kept, **settings)
     return deliver(result, out, name)
@@ -179,7 +177,7 @@ def _partition(
     positions = np.asarray(listed)
     if positions.dtype.kind not in "iu":
         raise DTypeError("Partition index must be integer")
-    extent = x.shape[place]
+    extent = x.shape[place] if x.size else 0
     for k in positions.ravel().tolist():
         if extent and not -extent <= k < extent:
             raise ValueRangeError(f"kth(={k}) out of bounds ({extent})")

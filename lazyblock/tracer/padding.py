@@ -12,7 +12,7 @@ from lazyblock.errors import DTypeError, ValueRangeError
 from lazyblock.graph import build, index_map
 from lazyblock.graph.node import Node
 from lazyblock.shapes import Shape
-from lazyblock.tracer.array import Array, Cell
+from lazyblock.tracer.array import Array, ArrayCell, Cell
 from lazyblock.tracer.creation import to_array
 from lazyblock.tracer.host_calls import host_call
 from lazyblock.tracer.host_functions import evaluate_in_numpy
@@ -49,7 +49,8 @@ def pad(array: Any, /, pad_width: Any, mode: Any = "constant", **kwargs: Any) ->
     if unknown:
         raise ValueRangeError(f"unsupported keyword arguments for mode '{mode}': {unknown}")
     if mode in ("constant", "empty"):
-        return x._with(_pad_constant(x.node, widths, kwargs.get("constant_values", 0)))
+        node = _pad_constant(x.node, widths, kwargs.get("constant_values", 0))
+        return Array(ArrayCell(node, x._cell.device))
     is_plain = kwargs.get("reflect_type", "even") == "even"
     if mode in _SOURCES and is_plain and x.size:
         return _pad_repeating(x, widths, _SOURCES[mode])
@@ -73,7 +74,7 @@ def pad(array: Any, /, pad_width: Any, mode: Any = "constant", **kwargs: Any) ->
 
 
 def _pad_on_host(array: NDArray, widths: Widths, mode: Any, **settings: Any) -> NDArray:
-    return np.pad(array, widths, mode, **settings)
+    return np.pad(array, widths, mode, **settings) if array.ndim else array.copy()
 
 
 def _frozen(value: Any) -> Any:
@@ -87,6 +88,8 @@ def _widths(pad_width: Any, ndim: int) -> Widths:
             pairs[axis] = (width, width) if isinstance(width, (int, np.integer)) else tuple(width)
         pad_width = pairs
     given = np.asarray(pad_width)
+    if not ndim and not given.size:
+        return []
     if given.dtype.kind not in "iu":
         raise DTypeError("`pad_width` must be of integral type.")
     if given.size and given.min() < 0:

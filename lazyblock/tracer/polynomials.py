@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from lazyblock import dtypes
-from lazyblock.errors import ShapeError, ValueRangeError
+from lazyblock.errors import DTypeError, ShapeError, ValueRangeError
 from lazyblock.graph.ops import ReduceKind
 from lazyblock.tracer.arguments import as_arrays
 from lazyblock.tracer.array import Array
@@ -32,6 +32,8 @@ __all__ = [
 def polyval(p: Any, x: Any) -> Array:
     """The polynomial's values, by Horner's rule."""
     coefficients, points = as_arrays(p, x)
+    if not coefficients.ndim:
+        raise DTypeError("iteration over a 0-d array")
     result = zeros_like(points)
     for position in range(coefficients.shape[0]):
         result = result * points + coefficients[position]

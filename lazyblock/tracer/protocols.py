@@ -53,7 +53,8 @@ class NumPyProtocols(Handle):
                 return form(*inputs)
         out = settings.pop("out", None)
         where = settings.pop("where", True)
-        for value in (*inputs, *(out or ()), where):
+        operands = inputs if method != "at" else (inputs[0], *inputs[2:])  # inputs[1] is an index
+        for value in (*operands, *(out or ()), where):
             if value is not None and not is_operand(value):
                 return NotImplemented
         if method == "__call__":

@@ -11,8 +11,10 @@ from lazyblock import dtypes
 from lazyblock.errors import DTypeError, IndexingError, ValueRangeError
 from lazyblock.graph import build
 from lazyblock.shapes import normalize_axis, size_of
+from lazyblock.tracer.arguments import in_dtype_of
 from lazyblock.tracer.array import Array, common_device
 from lazyblock.tracer.creation import to_array
+from lazyblock.tracer.data_types import can_cast
 from lazyblock.tracer.operands import can_cast_same_kind
 from lazyblock.tracer.taking import check_along_axis, into_range, take, to_positions
 
@@ -34,12 +36,6 @@ def _writable(array: Any, name: str) -> Array:
     return array
 
 
-def _to_values(values: Any, array: Array) -> Array:
-    """What is written; Python numbers and lists in the array's dtype, as NumPy converts them."""
-    is_array = isinstance(values, (Array, np.ndarray))
-    return to_array(values if is_array else np.asarray(values, array.dtype))
-
-
 def _repeated(values: Array, count: int) -> Array:
     """The first `count` elements of values repeated again and again."""
     if values.size == count:
@@ -53,16 +49,26 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     mode: as in `take`. Raises: IndexingError.
     """
     array = _writable(a, "put")
-    places, values = to_positions(ind, "put"), _to_values(v, array)
+    places, values = to_positions(ind, "put"), in_dtype_of(v, array)
+    if places.size and not array.size:
+        raise IndexingError("cannot replace elements of an empty array")
     if mode != "raise":
         places = into_range(places, array.size, mode)
     if not places.size or not values.size:
         return
-    if not array.size:
-        raise IndexingError("cannot replace elements of an empty array")
     updated = array.flatten()
     updated[places.reshape(-1)] = _repeated(values.ravel(), size_of(places.shape))
     array[...] = updated.reshape(array.shape)
+
+
+def _safe(values: Any, array: Array) -> Array:
+    """As `in_dtype_of`. Raises: DTypeError for arrays that could lose something as such."""
+    kind = getattr(values, "dtype", array.dtype)
+    if not can_cast(kind, array.dtype):
+        raise DTypeError(
+            f"Cannot cast array data from {kind!r} to {array.dtype!r} according to the rule 'safe'"
+        )
+    return in_dtype_of(values, array)
 
 
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
@@ -96,7 +102,8 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 
     It is the mask's running count that finds a value: nothing is evaluated.
     """
-    array, where, values = _writable(arr, "place"), _as_mask(mask), _to_values(vals, arr).ravel()
+    array, where = _writable(arr, "place"), _as_mask(mask)
+    values = _safe(vals, array).ravel()
     if where.size != array.size:
         raise ValueRangeError("place: mask and data must be the same size")
     if not values.size:
@@ -112,7 +119,8 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
 
     Values are repeated as needed.
     """
-    array, where, given = _writable(a, "putmask"), _as_mask(mask), _to_values(values, a).ravel()
+    array, where = _writable(a, "putmask"), _as_mask(mask)
+    given = _safe(values, array).ravel()
     if where.size != array.size:
         raise ValueRangeError("putmask: mask and data must be the same size")
     if given.size and array.size:

@@ -6,15 +6,16 @@ the condition.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from lazyblock import dtypes
 from lazyblock.errors import DTypeError, IndexingError, ShapeError, ValueRangeError
+from lazyblock.shapes import normalize_axis
 from lazyblock.tracer import ufunc_methods
-from lazyblock.tracer.arguments import as_arrays, as_operand, deliver, floating_dtype, kind_of
+from lazyblock.tracer.arguments import as_arrays, as_operand, check_taken, floating_dtype, kind_of
 from lazyblock.tracer.array import Array
 from lazyblock.tracer.creation import to_array, zeros_like
 from lazyblock.tracer.elementwise import (
@@ -29,8 +30,10 @@ from lazyblock.tracer.elementwise import (
     where,
 )
 from lazyblock.tracer.host_functions import to_host
-from lazyblock.tracer.manipulation import broadcast_arrays, broadcast_to
+from lazyblock.tracer.manipulation import broadcast_arrays
+from lazyblock.tracer.operands import check_cast
 from lazyblock.tracer.taking import take
+from lazyblock.tracer.ufuncs import write_out
 
 __all__ = [
     "allclose",
@@ -63,6 +66,8 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     operands = [as_operand(value) for value in (*choicelist, default)]
     kinds = [x.dtype if isinstance(x, Array) else type(x) for x in operands]
     dtype = dtypes.result_type(*kinds)
+    for choice in map(to_array, operands[:-1]):  # of which NumPy makes arrays, numbers too
+        check_cast(choice.dtype, dtype, "copyto")
     *choices, result = [to_array(x).astype(dtype) for x in operands]
     for condition, choice in zip(conditions[::-1], choices[::-1], strict=True):
         result = where(condition, choice, result)
@@ -91,6 +96,8 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     result = given[0]
     for position, choice in enumerate(given[1:], 1):
         result = where(number == position, choice, result)
+    if out is not None and out.shape != result.shape:
+        raise DTypeError("choose: invalid shape for output array.")
     return ufunc_methods.store(result, out, "choose")
 
 
@@ -100,9 +107,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     Functions are called with the elements for which their condition holds, which evaluates it.
     """
     array = to_array(x)
-    is_single = not isinstance(condlist, (list, tuple)) or (
-        np.ndim(condlist[0]) == 0 and array.ndim != 0
-    )
+    is_single = np.ndim(condlist) == 0 or (np.ndim(condlist[0]) == 0 and array.ndim != 0)
     conditions = [
         c.astype(dtypes.bool_) for c in as_arrays(*([condlist] if is_single else condlist))
     ]
@@ -119,25 +124,14 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
         )
     result = zeros_like(array)
     for condition, function in zip(conditions, funclist, strict=True):
-        if callable(function):
-            values = _values_where(array, condition, function, args, kw)
-        else:
-            values = to_array(function)
-        result = where(condition, values.astype(array.dtype), result)
+        if not callable(function):
+            result[condition] = function
+            continue
+        mask = np.asarray(to_host(condition, "np.piecewise"))
+        values = array[mask]
+        if values.size:
+            result[mask] = function(values, *args, **kw)
     return result
-
-
-def _values_where(
-    x: Array, condition: Array, function: Callable[..., Any], args: Any, kw: Any
-) -> Array:
-    """The function's values in the places of the elements it is called with."""
-    places = np.flatnonzero(to_host(broadcast_to(condition, x.shape), "np.piecewise"))
-    if not places.size:
-        return zeros_like(x)
-    values = to_array(function(take(x.ravel(), places), *args, **kw))
-    order = np.zeros(x.size, np.int64)
-    order[places] = np.arange(places.size)
-    return take(broadcast_to(values, places.shape), order).reshape(x.shape)
 
 
 def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Any:
@@ -149,11 +143,13 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -
     places = np.flatnonzero(mask)
     if axis is None or x.ndim == 0:
         x, axis = x.ravel(), axis or 0
+    axis = normalize_axis(axis, x.ndim, "compress")
+    check_taken(out, (*x.shape[:axis], places.size, *x.shape[axis + 1 :]), x.dtype)
     if places.size and places[-1] >= x.shape[axis]:
         raise IndexingError(
             f"index {places[-1]} is out of bounds for axis {axis} with size {x.shape[axis]}"
         )
-    return deliver(take(x, places, axis=axis), out, "compress")
+    return take(x, places, axis=axis, out=out)
 
 
 def extract(condition: Any, arr: Any) -> Array:
@@ -222,15 +218,17 @@ def _equal(x: Array, y: Array, equal_nan: bool) -> Array:
 def isneginf(x: Any, out: Any = None) -> Any:
     """Whether elements are minus infinity."""
     array = to_array(x)
-    return deliver(isinf(array) & signbit(array), out, "isneginf")
+    found = isinf(array) & signbit(array)
+    return found if out is None else write_out(found, out, "isneginf")
 
 
 def isposinf(x: Any, out: Any = None) -> Any:
     """Whether elements are plus infinity."""
     array = to_array(x)
-    return deliver(isinf(array) & logical_not(signbit(array)), out, "isposinf")
+    found = isinf(array) & logical_not(signbit(array))
+    return found if out is None else write_out(found, out, "isposinf")
 
 
 def fix(x: Any, out: Any = None) -> Any:
     """The integer next to zero."""
-    return deliver(trunc(to_array(x)), out, "fix")
+    return trunc(to_array(x)) if out is None else write_out(trunc(to_array(x)), out, "fix")

@@ -46,7 +46,7 @@ def average(
     x = to_array(a)
     if weights is None:
         mean = x.mean(axis, keepdims=keepdims)
-        count = to_array(x.size / max(mean.size, 1)).astype(mean.dtype)
+        count = to_array(x.size / mean.size).astype(mean.dtype)
         return (mean, broadcast_to(count, mean.shape)) if returned else mean
     x, given = as_arrays(a, weights)
     weight = _fitted_weights(given, x, axis)

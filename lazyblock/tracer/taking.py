@@ -11,11 +11,13 @@ from lazyblock import dtypes
 from lazyblock.errors import DTypeError, IndexingError, ShapeError, ValueRangeError
 from lazyblock.graph import build, index_map
 from lazyblock.shapes import Shape, broadcast_shapes, normalize_axis
+from lazyblock.tracer.arguments import check_taken
 from lazyblock.tracer.array import Array, Cell, common_device
 from lazyblock.tracer.creation import to_array, zeros
 from lazyblock.tracer.indexing import in_range
 from lazyblock.tracer.manipulation import flip
 from lazyblock.tracer.selections import position_node
+from lazyblock.tracer.ufuncs import write_out
 
 __all__ = [
     "fliplr",
@@ -39,20 +41,14 @@ def take(
         array, axis = array.ravel(), 0
     along = normalize_axis(axis, array.ndim, "take")
     places = to_positions(indices, "take")
+    check_taken(out, (*array.shape[:along], *places.shape, *array.shape[along + 1 :]), array.dtype)
     before, extent, after = array.shape[:along], array.shape[along], array.shape[along + 1 :]
-    if mode != "raise" and 0 in (*before, *after):  # NumPy looks at no index then
+    if 0 in (*before, *after):  # NumPy looks at no index then
         result = zeros((*before, *places.shape, *after), array.dtype, device=array.device)
     else:
         places = places if mode == "raise" else into_range(places, extent, mode)
-        result = array[(*(slice(None),) * along, _as_key(places))]
-    if out is None:
-        return result
-    out[...] = result
-    return out  # type: ignore[no-any-return]
-
-
-def _as_key(places: Any) -> Any:
-    return places if isinstance(places, Array) or places.ndim else int(places)
+        result = array[(*(slice(None),) * along, places)]
+    return result if out is None else write_out(result, out, "take", "unsafe")
 
 
 def to_positions(indices: Any, name: str) -> Any:

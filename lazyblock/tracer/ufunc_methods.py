@@ -25,7 +25,7 @@ from lazyblock.tracer.functions import FUNCTIONS
 from lazyblock.tracer.host_calls import host_call
 from lazyblock.tracer.operands import resolve_loop
 from lazyblock.tracer.protocols import namespace
-from lazyblock.tracer.ufuncs import as_mask, check_out, write_out
+from lazyblock.tracer.ufuncs import as_mask, check_out, check_shape_of_out, write_out
 from lazyblock.tracer.updates_at import at as at  # one of the methods
 
 NDArray = npt.NDArray[Any]
@@ -137,7 +137,8 @@ def _fold_kind(
     result = x._with(_fold_node(kind, x.node, axes, dtype, keepdims))
     if initial is NOT_GIVEN or initial is None:
         return result
-    start = namespace().asarray(initial).astype(result.dtype)
+    given = np.asarray(initial, result.dtype) if type(initial) in dtypes.WEAK_TYPES else initial
+    start = namespace().asarray(given).astype(result.dtype)
     return record(FUNCTIONS[ufunc.__name__], result, start)
 
 
@@ -208,7 +209,8 @@ def _probe(function: Callable[[NDArray], Any], x: Array) -> DType:
 
 
 def store(result: Array, out: Any, name: str) -> Any:
-    """Write into `out`, if there is one, by any cast."""
+    """Write into `out`, if there is one, by any cast. Raises: ShapeError."""
+    check_shape_of_out(result, out, name)
     return result if out is None else write_out(result, out, name, "unsafe")
 
 
@@ -236,7 +238,7 @@ def accumulate(
         found = _probe(lambda a: ufunc.accumulate(a, axis=place, **settings), x)
         specs = [(x.shape, found)]
         (result,) = host_call(_accumulate_on_host, [x], specs, ufunc=ufunc, axis=place, **settings)
-    return store(result, out, ufunc.__name__)
+    return result if out is None else write_out(result, out, ufunc.__name__, "unsafe")
 
 
 def _accumulate_on_host(x: NDArray, *, ufunc: np.ufunc, **settings: Any) -> Any:
@@ -252,6 +254,8 @@ def reduceat(
     if x.ndim == 0:
         raise DTypeError("cannot reduceat on a scalar")
     place = normalize_axis(axis, x.ndim, ufunc.__name__)
+    if np.ndim(indices) > 1:
+        raise ShapeError("object too deep for desired array")
     if not isinstance(indices, Array):
         _check_reduceat(ufunc, np.asarray(indices), x.shape[place])
     starts = namespace().asarray(indices)

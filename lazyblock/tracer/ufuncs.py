@@ -50,7 +50,7 @@ def call(ufunc: np.ufunc, inputs: tuple[Any, ...], out: Out, where: Any, setting
         raise ValueRangeError("The 'out' tuple must have exactly one entry per ufunc output")
     check_out(*out)
     if ufunc.signature is not None:
-        results = _call_core(ufunc, inputs, settings)
+        results = _call_core(ufunc, inputs, out, settings)
     elif settings or any(target is not None for target in out):
         results = _call_in_loop(ufunc, inputs, out, settings)
     else:
@@ -202,10 +202,22 @@ def store(ufunc: np.ufunc, results: tuple[Any, ...], out: Out, casting: str) -> 
 
 
 def check_out(*targets: Any) -> None:
-    """Raises: DTypeError for what is given as `out=` and is no array."""
+    """Raises: DTypeError for what is given as `out=` and is no array, ValueRangeError."""
     for target in targets:
         if target is not None and not isinstance(target, (Array, np.ndarray)):
             raise DTypeError("return arrays must be of ArrayType")
+        if isinstance(target, Array) and not target._cell.is_writeable:
+            raise ValueRangeError("output array is read-only")
+
+
+def check_shape_of_out(result: Array, out: Any, name: str) -> None:
+    """Raises: ShapeError for an `out=` of another shape than a result that does not broadcast."""
+    check_out(out)
+    if out is not None and out.shape != result.shape:
+        raise ShapeError(
+            f"non-broadcastable output operand with shape {out.shape} doesn't match the result of "
+            f"'{name}', of shape {result.shape}"
+        )
 
 
 def write_out(value: Array, target: Any, name: str, casting: str = "same_kind") -> Any:
@@ -232,10 +244,12 @@ def write_out(value: Array, target: Any, name: str, casting: str = "same_kind") 
 # Functions of core dimensions
 
 
-def _call_core(ufunc: np.ufunc, inputs: tuple[Any, ...], settings: Any) -> tuple[Any, ...]:
+def _call_core(
+    ufunc: np.ufunc, inputs: tuple[Any, ...], out: Out, settings: Any
+) -> tuple[Any, ...]:
     """Matrix products and the like: by the function of the same name."""
-    kinds = (*map(_kind_of, inputs), *[None] * ufunc.nout)
-    loop = find_loop(ufunc, kinds, settings)
+    targets = tuple(None if target is None else target.dtype for target in out)
+    loop = find_loop(ufunc, (*map(_kind_of, inputs), *targets), settings)
     operands: Sequence[Any] = to_dtypes(inputs, loop)
     axes = settings.get("axes")
     if axes is not None:

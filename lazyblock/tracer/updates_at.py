@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lazyblock.errors import ValueRangeError
+from lazyblock.shapes import Shape
 from lazyblock.tracer.array import Array, common_device
 from lazyblock.tracer.creation import to_array
 from lazyblock.tracer.host_calls import host_call
@@ -26,14 +28,16 @@ def at(ufunc: np.ufunc, array: Any, index: Any, *operands: Any) -> None:
     if not isinstance(array, Array):
         ufunc.at(array, tuple(map(_on_host, key)), *map(_on_host, operands))
         return
-    if not any(isinstance(entry, Array) for entry in key):
-        select(array.shape, key)  # for its errors
-    entries = [_entry_at(entry) for entry in key]
-    arrays = [entry for entry in entries if isinstance(entry, Array)]
-    slots = tuple(None if isinstance(e, Array) else (e,) for e in entries)
     values = [to_array(operand) for operand in operands]  # also of Python numbers: none is weak
     kinds = (array.dtype, *(value.dtype for value in values), *[None] * ufunc.nout)
     resolve_loop(ufunc, kinds)  # for its errors
+    if not any(isinstance(entry, Array) for entry in key):
+        shape = select(array.shape, key).result_shape  # for its errors
+        if any(not _broadcasts(value.shape, shape) for value in values):
+            raise ValueRangeError("array is not broadcastable to correct shape")
+    entries = [_entry_at(entry) for entry in key]
+    arrays = [entry for entry in entries if isinstance(entry, Array)]
+    slots = tuple(None if isinstance(e, Array) else (e,) for e in entries)
     array._cell.device = common_device(array, *arrays, *values)
     (result,) = host_call(
         update_at,
@@ -43,6 +47,13 @@ def at(ufunc: np.ufunc, array: Any, index: Any, *operands: Any) -> None:
         slots=slots,
     )
     array._write(result.node)
+
+
+def _broadcasts(shape: Shape, target: Shape) -> bool:
+    try:
+        return np.broadcast_shapes(shape, target) == target
+    except ValueError:
+        return False
 
 
 def _entry_at(entry: Any) -> Any:

@@ -43,6 +43,34 @@ def test_values_are_numpys(write):
     assert_records_numpy(changed(write), np.arange(6.0).reshape(2, 3))
 
 
+def test_places_of_flat_take_values_over_and_over():
+    def several(x):
+        x.flat[1::2] = []
+        x.flat[[0, 3, 5]] = [7, 8]
+        x.flat[-1] = 9
+
+    assert_records_numpy(changed(several), np.arange(6.0).reshape(2, 3))
+
+
+def test_a_number_as_array_takes_a_copy():
+    def several(x):
+        x[np.array(0)][0] = 7
+        x[np.array(1), 1:][0] = 8
+        np.take(x, 1, axis=0)[2] = 9
+        x[np.array(1), 0] = 10
+
+    assert_records_numpy(changed(several), np.arange(6.0).reshape(2, 3))
+
+
+def test_arrays_without_axes_are_written():
+    def write(x):
+        y = np.pad(x, 0)
+        y[...][...] = 5
+        return y
+
+    assert_records_numpy(write, np.array(2.0))
+
+
 def test_complex_arrays_are_read_written_and_joined():
     def several(z):
         y, last = z.copy(), np.array([1])
@@ -65,10 +93,28 @@ def test_complex_arrays_are_read_written_and_joined():
         (lambda x: np.copyto(x, np.zeros(4)), ValueError),
         (lambda x: np.fill_diagonal(x[0], 0), ValueError),
         (lambda x: np.add.at(x, [2], 1), IndexError),
+        (lambda x: x.flat.__setitem__(1, [1, 2]), ValueError),
+        (lambda x: x.imag.__iadd__(1j), ValueError),
+        (lambda x: x.astype("u1").__setitem__(0, [-1, 2, 3]), OverflowError),
     ],
 )
 def test_mistakes_are_refused(write, kind):
     assert_same_error(write, np.arange(6.0).reshape(2, 3), kind=kind)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x: x[:1].__iadd__(np.zeros((5, 5))),
+        lambda x: np.add(x, np.zeros((5, 5)), out=x),
+        lambda x: np.matmul(x, np.zeros((5, 5)), out=x),
+    ],
+)
+def test_dtypes_are_a_first_concern(write):
+    """Shapes that do not fit come after them."""
+    for x in (np.ones((2, 3), int), lb.ones((2, 3), dtype="int64")):
+        with pytest.raises(TypeError, match="same_kind"):
+            write(x)
 
 
 def test_targets_are_lazy_arrays():

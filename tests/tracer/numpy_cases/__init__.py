@@ -7,6 +7,7 @@ from tests.helpers.numpy_calls import is_offered
 from tests.tracer.numpy_cases import (
     arranging,
     complex_operands,
+    edges,
     folding,
     numerical,
     ordering,
@@ -15,6 +16,7 @@ from tests.tracer.numpy_cases import (
     ufuncs,
 )
 
-_THEMES = [arranging, complex_operands, folding, numerical, ordering, selecting, statistics, ufuncs]
+_THEMES = [arranging, complex_operands, edges, folding, numerical, ordering, selecting, statistics]
+_THEMES += [ufuncs]
 CALLS = [call for theme in _THEMES for call in theme.CALLS if is_offered(call.name)]
 FUSED = [call for theme in _THEMES for call in theme.FUSED]
