@@ -1,9 +1,12 @@
-"""The calls that drawn programs are made of, by kind, one a line.
+"""The calls that drawn programs are made of, by kind, one a line; here those that compute.
 
 Names in braces are phrases (`array_phrases`), drawn anew in every line; a digit tells two of a
 kind apart. EXACT gives values with one right bit pattern, which later lines may use, ROUNDED
 values that are compared within a tolerance, which none does. UPDATES are statements.
 """
+
+from tests.helpers import array_rounded, array_updates
+from tests.helpers.array_layouts import LARGE_MOVES, PRODUCTS, READS, REARRANGED, VIEWS
 
 # Where NumPy leaves the sign of a zero open, or the order of equal elements, `+ 0` or a stable
 # sort makes it one.
@@ -18,7 +21,7 @@ np.positive({x})
 np.isnan({x})
 np.isfinite({x})
 np.isinf({x})
-np.signbit({x})
+np.signbit(np.nan_to_num({x}))
 np.floor({x})
 np.ceil({x})
 np.trunc({x})
@@ -47,6 +50,31 @@ np.round({x}.real)
 np.isclose({x}, {y})
 np.isreal({x})
 np.heaviside({x}, {any})
+{cast}
+{cast}
+np.fix(np.real({x}))
+np.around(np.real({x}), {int})
+{x}.round(1)
+np.frexp({x})[1]
+np.iscomplex({x})
+np.isneginf({x})
+np.isposinf(np.real({x}))
+np.real_if_close({x})
+np.bitwise_not({integer})
+np.bitwise_count({integer})
+-{integer}
+~{integer}
+abs({integer})
+np.square({integer}, dtype='int8', casting='unsafe')
+np.negative({x}, where={mask}, out=np.ones_like({x}))
+np.absolute({x}, out=np.empty_like({x}), casting='unsafe')
+np.sign({integer}, dtype='float32', casting='unsafe')
+np.logical_not({x}, out=np.empty_like({x}), casting='unsafe')
+np.rint({x}, dtype='float64')
+xp.asarray(np.add([{x}, {x}], {any}))
+np.nan_to_num({x}, posinf={count})
+np.conj({x})
+{x}.conj()
 """
 
 _BINARY = """
@@ -99,6 +127,50 @@ np.multiply({x}, {y}, where={mask}, out=np.zeros_like({x}))
 np.add({x}, {any}, dtype='float64')
 np.subtract({x}, {any}, dtype='complex128')
 np.add({x}, {any}, out=np.empty_like({x}))
+{integer} + {integer2}
+{integer} - {integer2}
+{integer} * {integer2}
+{integer} // {integer2}
+{integer} % {integer2}
+{integer} / {integer2}
+{integer} ** {count}
+{integer} & {integer2}
+{integer} ^ {integer2}
+{integer} << {count}
+{integer} >> {integer2}
+{integer} <= {integer2}
+{integer} == {number}
+{integer} * {number}
+{whole} - {integer}
+{whole} // {integer}
+{whole} % {integer}
+2 ** np.abs({small})
+divmod({integer}, {integer2})[1]
+np.divmod({integer}, {integer2})[0]
+np.fmod({integer}, {integer2})
+np.gcd({integer}, {integer2})
+np.lcm({integer}, {integer2})
+np.power({integer}, {count}, dtype='int16', casting='unsafe')
+np.multiply({integer}, {integer2}, dtype='float64')
+np.add({integer}, {integer2}, dtype={integer2}.dtype, casting='unsafe')
+np.subtract({integer}, {integer2}, dtype='uint8', casting='unsafe')
+np.true_divide({integer}, {integer2}, dtype='float32', casting='unsafe')
+np.add({x}, {any}, dtype='complex64', casting='unsafe')
+np.add({x}, {any}, out=np.empty_like({x}), casting='unsafe') if {x}.dtype.kind in 'fc' else {x} + 1
+np.logical_or({x}, {any}, where={mask}, out=np.zeros_like({x}, dtype=bool))
+{x} + [1]
+[[1], [2]] + {x}
+[{number}, {number2}] - {x}
+np.real({x}) * [{number}, 2]
+np.asarray([2, 3]) + {x}
+np.asarray({number}) - {x}
+np.uint64(3) + {integer}
+np.int8(-7) * {integer}
+np.float16(2.5) + {x}
+np.minimum({integer}, {number}) + 0
+np.fmax([1, 2], {x}) + 0
+np.isclose({x}, {any}, rtol=0.5, equal_nan={bool})
+np.float_power({small}, 2)
 """
 
 _CHOICES = """
@@ -115,6 +187,19 @@ np.select([{x} > 0, {x} < {any}], [{x} * 2, {any2}])
 np.choose(np.real({x}) > 0, [{x}, {any}])
 np.choose({places}, [{x}, {y}], mode='clip')
 np.piecewise({x}, [{x} < 0, {x} > 1], [-1, lambda a: a * 2, 3])
+np.where({x} > 0, {x}, 0)
+np.where({mask}, np.nan, {x})
+np.where([True, False], {x}, {any})
+np.where({x}, 1, {whole})
+np.clip({x}, 0, {any}, out=np.empty_like({x})) + 0
+np.clip({integer}, {whole}, {integer2})
+np.clip({integer}, min=1, dtype='int64')
+{integer}.clip({count}, 4)
+{x}.clip({any}, {any2}) + 0
+np.select([{mask}, {x} > 0], [{any}, 0], default={x})
+np.select([{mask}], [{x}], {any})
+np.piecewise({x}, {mask}, [lambda a: a + 1])
+np.piecewise({x}, [{x} == 0, {x} == 1], [1, lambda a: a, np.negative])
 """
 
 _FOLDS = """
@@ -164,11 +249,55 @@ np.max(np.abs({x}.real), axis={axis})
 np.average({small}, axis={axis}) + 0
 np.add.reduceat({exact}, {places}, axis=0) + 0
 np.maximum.reduceat({x}, {places}, axis=0) + 0
+xp.asarray(np.sum([{exact}, {exact}], axis=0)) + 0
+xp.asarray(np.max([{x}, {x}])) + 0
+np.sum({exact}, axis={axis}, out=np.empty_like({exact}.sum({axis}))) + 0
+np.sum({exact} > 0, axis={axes}, dtype='float32')
+np.sum({integer}, axis={axes}, keepdims={bool}, initial={whole})
+np.prod({integer}, axis={axis})
+np.prod({integer}, dtype='int32')
+np.mean({integer}, axis={axis}, dtype='complex128') + 0 if abs({integer}).sum() < 100 else 0
+np.max({x}, axis={axis}, keepdims={bool}, out=np.empty_like({x}.max({axis}, keepdims={bool}))) + 0
+np.amin({x}, axis={axes}) + 0
+np.all({x}, axis={axis}, out=np.empty_like({x}.all({axis}), dtype='int8'))
+np.any({x} > 0)
+np.argmax({x}, axis={axis}, keepdims={bool})
+np.nanargmin({x}, axis={axis})
+np.nansum({exact}, axis={axis}, where={mask}, initial=2) + 0
+np.nanmax({x}, axis={axis}, initial=0, where={mask}) + 0
+np.ptp({small})
+np.trace({exact}, {int}, 0, -1, dtype='float64') + 0
+np.add.reduce({integer}, axis={axes}, where={mask}, initial=1)
+np.add.reduce({exact}, axis=()) + 0
+np.maximum.reduce({x}, axis=()) + 0
+np.bitwise_or.reduce({integer}, axis={axes})
+np.bitwise_and.reduce({integer}, axis={axis}, initial=7)
+np.gcd.reduce({integer}, axis={one_axis})
+np.floor_divide.reduce({integer}, axis={one_axis})
+np.left_shift.reduce({small}, axis={one_axis})
+np.logical_and.reduce({x}, axis={axes}, where={mask})
+np.not_equal.reduce({x}, axis={one_axis}, dtype=bool)
+np.add.reduceat({exact}, {places}, axis={one_axis}) + 0
+np.multiply.reduceat({unit}, [0, 1], axis={one_axis}) + 0
+np.logical_or.reduceat({x}, {places})
+np.bitwise_xor.reduceat({integer}, {places}, axis=0, dtype='int64')
+np.quantile({small}, 0.5, axis={axis}, method='lower') + 0
+np.percentile({small}, 30, axis={axes}, method='nearest') + 0
+np.median({small}, axis={axes}, keepdims={bool}) + 0
+np.nanmedian({small}, axis={axis}) + 0
+np.count_nonzero({x})
+np.mean({x} > 0) == 0.5
+({x} == {x}[::-1]).all({axis})
+(np.abs({exact}) + 1).sum({axes}) - {exact}.sum({axes})
+{exact} - {exact}.sum({axis}, keepdims=True) + 0
+np.cumsum({exact}, axis={one_axis})[::-1].sum({axis}) + 0
+({x} > {any}).sum({axis})
+np.where({mask}, {exact}, 0).sum({axis}) + 0
 """
 
 _SCANS = """
 np.cumsum({exact}, axis={axis})
-np.add.accumulate({exact}, axis={one_axis}, out=np.zeros_like({exact}))
+np.add.accumulate({exact}[None], axis=-1, out=np.zeros_like({exact}[None]))
 {exact}.cumsum({axis}, dtype={sum_dtype})
 np.cumprod({unit}, axis={axis})
 {unit}.cumprod({axis})
@@ -184,6 +313,20 @@ np.diff({x}, axis={one_axis})
 np.diff({x}, n={count}, axis={one_axis})
 np.diff({x}, prepend={whole}, append={x}[..., :1])
 np.ediff1d({x})
+np.multiply.accumulate({unit}, axis={one_axis})
+np.multiply.accumulate({integer}, axis={one_axis})
+np.cumulative_prod({unit}, axis={one_axis}, include_initial={bool})
+np.nancumprod({unit}, axis={axis})
+np.cumsum({integer}, axis={axis}, dtype={sum_dtype})
+np.cumsum({integer}[None], axis=-1, out=np.empty_like({integer}[None]))
+np.logical_or.accumulate({x}, axis={one_axis}, dtype=bool)
+np.bitwise_or.accumulate({integer}, axis={one_axis})
+np.fmax.accumulate({x}, axis={one_axis}) + 0
+np.floor_divide.accumulate({integer}, axis={one_axis})
+np.gcd.accumulate({integer})
+np.diff({x}, n=2)
+np.diff({integer}, append={whole})
+np.ediff1d({x}, to_begin={x}.ravel()[:1], to_end=[1, 2])
 """
 
 _ORDER = """
@@ -208,210 +351,36 @@ np.isin({x}, {any})
 np.union1d({x} + 0, {y} + 0)
 np.histogram({bounded}, bins=4, range=(-4, 4))[0]
 np.take_along_axis({x}, np.argsort({x}, axis=-1, kind='stable'), axis=-1)
-"""
-
-_VIEWS = """
-{x}[{basic}]
-{x}[{basic}]
-{x}.T
-{x}.ravel()
-{x}.flatten()
-{x}.copy()
-{x}.reshape({reshaped})
-np.reshape({x}, {reshaped})
-{x}.reshape({reshaped}, order='F')
-{x}.transpose({permutation})
-np.transpose({x})
-{x}.swapaxes(0, -1)
-np.moveaxis({x}, 0, -1)
-{x}.squeeze()
-np.squeeze({x}, axis={one_axis})
-{x}[None]
-np.expand_dims({x}, {one_axis})
-np.expand_dims({x}, (0, -1))
-np.broadcast_to({x}, {broadcast})
-np.diagonal({x})
-np.diagonal({x}, offset={int})
-{x}.real
-{x}.imag
-np.atleast_2d({x})
-np.atleast_3d({x})
-np.flip({x}, axis={axes})
-np.flipud({x})
-np.rot90({x}, k={int})
-np.broadcast_arrays({x}, {any})[0]
-np.split({x}, {places}, axis=0)[-1]
-np.array_split({x}, 3, axis={one_axis})[{count}]
-np.lib.stride_tricks.sliding_window_view({x}, 2, axis={one_axis})
-xp.asarray({x})
-xp.asarray({x}, copy=True)
-xp.asarray({x}, dtype={x}.dtype)
-"""
-
-_READS = """
-{x}[{key}]
-{x}[{key}]
-{x}[{key}]
-{x}[{places}]
-{x}[..., {places}, :]
-{x}[{mask}]
-{x}[{x} > {whole}]
-{x}[{mask}][..., ::-1]
-np.take({x}, {places}, axis=0)
-np.take({x}, {places})
-np.append({x}, 1).take({places}, mode='wrap')
-np.take({x}, [-9, 2, 40], axis={one_axis}, mode='clip')
-np.compress({places}, {x}, axis=0)
-np.extract({x} > 0, {x})
-np.take_along_axis({x}, np.argmin({x}, axis=0, keepdims=True), axis=0)
-xp.asarray({x}.max().item())
-xp.stack([row + 1 for row in {x}])
-np.stack(list({x}))
-"""
-
-_REARRANGED = """
-np.concatenate([{x}, {y}])
-np.concatenate([{x}, {x}[::-1], {any}], axis=0)
-np.concatenate([{x}, {x}], axis={axis})
-np.concatenate(({x}, {y}), axis=None)
-np.stack([{x}, {x} * 2], axis={one_axis})
-np.stack([{x}, {y}])
-np.hstack([{x}, {y}])
-np.vstack([{x}, {y}])
-np.dstack([{x}, {x}])
-np.column_stack([{x}, {x}])
-np.block([[{x}, {x}], [{x}, {x}]])
-np.append({x}, {any})
-np.append({x}, {x}, axis={one_axis})
-np.insert({x}, {count}, {number}, axis={one_axis})
-np.delete({x}, {places}, axis=0)
-np.roll({x}, {int}, axis={axis})
-np.roll({x}, ({int}, {int2}), axis=(0, -1))
-np.tile({x}, {count})
-np.tile({x}, (2, 1))
-np.repeat({x}, {count}, axis={axis})
-{x}.repeat(2, axis={one_axis})
-np.pad({x}, {pad_width})
-np.pad({x}, {pad_width}, constant_values={whole})
-np.pad({x}, {pad_width}, mode='edge')
-np.pad({x}, {pad_width}, mode='reflect')
-np.pad({x}, {pad_width}, mode='wrap')
-np.pad({x}, {pad_width}, mode='symmetric')
-np.tril({x}, {int})
-np.triu({x}, k={int})
-np.diag({x}, {int})
-np.diagflat({x})
-np.meshgrid({x}, {y})[0]
-np.meshgrid({x}, {y}, indexing='ij')[-1]
-np.resize({x}, (2, 3))
-np.zeros_like({x})
-np.full_like({x}, {whole})
-np.ones_like({x}, dtype={dtype})
-"""
-
-_PRODUCTS = """
-({exact} @ {exact_y}) + 0
-({exact} @ {exact}.T) + 0
-np.matmul({exact}, np.swapaxes({exact}, -1, -2)) + 0
-np.dot(np.atleast_1d({exact}), np.atleast_1d({exact_y})) + 0
-np.inner(np.atleast_1d({exact}), np.atleast_1d({exact_y})) + 0
-np.outer({exact}[..., :3], {exact_y}[..., :3]) + 0
-np.vdot({exact}, {exact}) + 0
-np.vecdot({exact}, {exact}) + 0
-np.tensordot({exact}, {exact}, axes={count}) + 0
-np.kron({exact}[..., :3], {exact_y}[..., :3]) + 0
-np.einsum('i,i->', {exact}, {exact_y}) + 0
-np.einsum('ij->ji', {x})
-np.einsum('ii->i', np.multiply.outer(np.ravel({x}), np.ravel({x})[::-1]))
-np.einsum('ij,kj->ik', {exact}, {exact}) + 0
-np.einsum('...i,...i->...', {exact}, {exact_y}) + 0
-np.einsum('ij,j', {exact}, {exact_y}) + 0
-np.einsum('i...->...', {exact}) + 0
-np.add.outer({x}, {y})
-np.multiply.outer({x}.real, {y}.real)
-np.subtract.outer({x}, {whole})
-np.less.outer({x}, {y})
-np.cross({exact}, {exact_y}) + 0
-np.convolve({exact}, {exact_y}) + 0
-np.correlate({exact}, {exact_y}, 'same') + 0
-"""
-
-_ROUNDED = """
-np.{smooth}({bounded})
-np.{smooth}({bounded})
-np.power(np.abs({bounded}), {number})
-np.arctan2({bounded}, {bounded_y})
-np.hypot({bounded}, {bounded_y})
-np.logaddexp({bounded}, {bounded_y})
-np.sum({bounded}, axis={axes}, keepdims={bool})
-{bounded}.mean({axes})
-np.var({bounded}, axis={axes}, ddof={count})
-{bounded}.std(axis={axis}, keepdims={bool})
-np.nanstd({bounded}, axis={axis})
-np.cumsum({bounded}, axis={axis})
-np.prod(np.tanh({bounded}), axis={axes})
-np.quantile({bounded}, 0.3, axis={axis})
-np.percentile({bounded}, [10, 50], axis={axis})
-np.nanmedian({bounded}, axis={axis})
-np.average({bounded}, axis={axis}, weights=np.abs({bounded}) + 1)
-np.exp({bounded}) / np.exp({bounded}).sum(axis={axis}, keepdims=True)
-{bounded} - {bounded}.mean(axis={axis}, keepdims=True)
-{bounded} @ {bounded_y}
-np.cov({bounded})
-np.gradient({bounded}, axis={one_axis})
-np.trapezoid({bounded}, axis={one_axis})
-np.interp({bounded}, [-4, 0, 4], [1, 2, 0])
-np.linalg.norm({bounded}, axis={axis})
-np.fft.fft({bounded})
-np.linspace(0, {bounded}, 5)
-"""
-
-_UPDATES = """
-{name}[{basic}] = {fitting}
-{name}[{basic}] = {fitting}
-{name}[{basic}] = {name}[{basic2}]
-{name}[1:] = {name}[:-1]
-{name}[...] = {name}[::-1]
-{name}[:] = {fitting}
-{name}[{key}] = np.copy({fitting})
-{name}[{key}] = np.copy({fitting})
-{name}[{key}] = {whole}
-{name}[{mask}] = np.copy({fitting})
-{name}[{mask}] {operator} {any}
-{name}[{basic}] {operator} {any}
-{name}[{key}] {operator} {any}
-{name}[...] {operator} {any}
-{name}[::-1] {operator} {name}
-{name}.T[...] = {fitting}
-{name}.T[{basic}] {operator} {any}
-{name}.reshape(-1)[{count}:] = {fitting}
-{name}.ravel()[::2] {operator} {whole}
-{name}[{basic}][...] = {fitting}
-{name}[{basic}].T[...] {operator} {any}
-{name}.real[...] = {fitting}
-{name}.imag[...] = 2
-np.{pair}({x}, {any}, out={name})
-np.{pair}({name}, {any}, out={name}[{basic}])
-np.{pair}({name}, {any}, out={name}, where={mask})
-np.negative({name}[::-1], out={name})
-np.logical_or({x}, {any}, out={name})
-np.add.at({name}, {places}, {whole})
-np.subtract.at({name}, ({places},), 1)
-np.maximum.at({name}, {places}, 2)
-np.multiply.at({name}[{basic}], 0, 2)
-np.add.reduce({exact} + 0, axis=0, out={name})
-np.clip({name}, -1, 1, out={name}) if {name}.dtype.kind != 'c' else None
-np.copyto({name}, np.copy({fitting}))
-np.copyto({name}, np.copy({fitting}), where={mask})
-np.copyto({name}[{basic}], {fitting}, casting='unsafe')
-np.put({name}, {places}, {fitting})
-np.place({name}, {mask}, [1, 2])
-np.putmask({name}, {mask}, {fitting})
-np.fill_diagonal({name}, 3)
-np.put_along_axis({name}, np.argmax({name}, axis=0, keepdims=True), 7, axis=0)
-{name}.fill({count})
-{name}.sort({one_axis}) if {name}.dtype.kind in 'biu' else None
-{name}.put({places}, 1, mode='wrap')
+np.sort({x} + 0, axis=None)
+np.sort({integer}, axis={axis}, stable={bool})
+np.sort_complex({x} + 0)
+np.argsort({integer}, axis={axis}, kind='stable')
+np.argsort(-np.real({x}), kind='stable')
+np.lexsort(({integer}, {integer} % 3))
+np.partition({x} + 0, {int}, axis={one_axis})[..., {int}]
+np.take_along_axis({x}, np.argpartition({x}, 0, axis=-1)[..., :1], axis=-1) + 0
+np.unique({x} + 0, axis={one_axis})
+np.unique({integer}, axis=0, return_inverse=True)[1]
+np.unique({integer}, return_index=True, return_counts=True)[{count}]
+np.unique_counts({x} + 0).counts
+np.unique_inverse({x} + 0).inverse_indices
+np.unique_all({x} + 0)[1]
+np.intersect1d({x} + 0, {any})
+np.setdiff1d({x} + 0, {any})
+np.setxor1d({x} + 0, {y} + 0)
+np.intersect1d(np.unique({x} + 0), np.unique({x} + 0), return_indices=True)[2]
+np.isin({integer}, {integer2}, invert={bool})
+np.isin({x}, [0, 1, 3], kind='sort')
+np.searchsorted(np.sort(np.ravel({x} + 0)), {x}, side='left')
+np.searchsorted(np.ravel({x}), {number}, sorter=np.argsort(np.ravel({x}), kind='stable'))
+np.digitize({x}, [3, 0, -2], right={bool})
+np.bincount(np.abs({small}.reshape(-1)), minlength={count})
+np.histogram({bounded}, bins=[-8, 0, 1, 8])[0]
+np.histogram2d({bounded}.ravel(), {bounded}.ravel()[::-1], bins=2, range=[(-9, 9), (-9, 9)])[0]
+np.argwhere({x} != 0)
+{x}.nonzero()[-1]
+{x}.argsort(axis={one_axis}, kind='stable')
+{x}.searchsorted({any}) if {x}.size < 2 else 0
 """
 
 # Calls in which NumPy takes bfloat16 for no float (its NaNs, the sign of a zero), or makes float32
@@ -419,6 +388,7 @@ np.put_along_axis({name}, np.argmax({name}, axis=0, keepdims=True), 7, axis=0)
 NOT_BFLOAT16 = "clip|[*][*]|@|matmul|vecdot|smooth|gradient|trapezoid|norm|linspace|choose|fft|cov"
 NOT_BFLOAT16 += "|np.nan|quantile|percentile|median|interp|average|sort|unique|sign|partition|isin"
 NOT_BFLOAT16 += "|searchsorted|digitize|union|histogram|where[(]|select"
+NOT_BFLOAT16 += "|einsum|unwrap|[.]flat|diff|np[.](array|sum|max|add)[(]\\["
 
 # Words in the lines above that stand for several calls.
 CHOICES = {
@@ -437,8 +407,12 @@ EXACT = [
     _lines(text)
     for text in (
         *(_ELEMENTWISE, _BINARY, _BINARY, _CHOICES, _FOLDS, _FOLDS, _SCANS, _ORDER),
-        *(_VIEWS, _VIEWS, _READS, _READS, _REARRANGED, _PRODUCTS),
+        *(VIEWS, VIEWS, READS, READS, REARRANGED, PRODUCTS),
     )
 ]
-ROUNDED = _lines(_ROUNDED)
-UPDATES = _lines(_UPDATES)
+LARGE = [  # whose results are not much larger than their operands
+    _lines(text)
+    for text in (_ELEMENTWISE, _BINARY, _BINARY, _CHOICES, _FOLDS, _FOLDS, _SCANS, LARGE_MOVES)
+]
+ROUNDED = _lines(array_rounded.ROUNDED)
+UPDATES = _lines(array_updates.UPDATES)

@@ -8,38 +8,29 @@ whole numbers, whose order does not show.
 
 import numpy as np
 
-EXTENTS = [0, 1, 1, 2, 3, 3, 4, 5, 8, 17, 33]
-INTEGERS = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
-FLOATS = ["float16", "bfloat16", "float32", "float64"]
-DTYPES = ["bool", *INTEGERS, *FLOATS, "complex64", "complex128"]
-DRAWN = [*DTYPES, "float32", "float64", "int64", "int32"]  # with these more often
-SPECIAL = ["0.0", "-0.0", "1.0", "-2.5", "3.0", "1e30", "1e-40", "np.inf", "-np.inf", "np.nan"]
-WHOLE = ["0", "1", "3", "-2", "True", "False", "200", "np.int8(7)", "np.uint64(9)", "np.bool(True)"]
-SCALARS = [*WHOLE, "2.0", "-0.5", "np.float32(1.5)", "np.float64(-3.0)", "np.nan", "-0.0", "1e300"]
-EXACT_BOUNDS = {"float16": 1, "bfloat16": 1}
-
-
-def dtype_text(name):
-    """How a program names a dtype; NumPy needs ml_dtypes for bfloat16."""
-    return "bfloat16" if name == "bfloat16" else f"'{name}'"
-
-
-REFUSALS = (ValueError, TypeError, IndexError, OverflowError, ZeroDivisionError)
-
-
-def is_float(value):
-    return value.dtype.name in FLOATS
-
+from tests.helpers import array_settings as settings
+from tests.helpers.array_dtypes import (
+    DRAWN,
+    EXACT_BOUNDS,
+    EXTENTS,
+    FLOATS,
+    INTEGERS,
+    LARGE_SHAPES,
+    MOST_ADDED,
+    REFUSALS,
+    SCALARS,
+    SPECIAL,
+    WHOLE,
+    dtype_text,
+    is_float,
+)
 
 # Arrays
 
 
 def new_array(drawer):
     """Text that makes an array: small numbers, special values or extremes; 0 to 4 axes."""
-    name = drawer.pick(DRAWN)
-    shape = tuple(drawer.pick(EXTENTS) for _ in range(drawer.integer(0, 4)))
-    while np.prod(shape, dtype=int) > 300:
-        shape = shape[1:]
+    name, shape = drawer.pick(DRAWN), new_shape(drawer)
     size = int(np.prod(shape, dtype=int))
     low = 0 if name[0] == "u" else 5
     first, step = drawer.integer(0, 5), drawer.pick([1, 3, 7])
@@ -47,6 +38,9 @@ def new_array(drawer):
     kind = drawer.integer(0, 3)
     if name[:3] == "com":
         text = f"({text} + 1j * (np.arange({size}) % 4))"
+        if size and kind == 0:
+            listed = ", ".join(f"complex({_special(drawer)}, {_special(drawer)})" for _ in "1234")
+            text = f"np.resize([{listed}], {size})"
     elif name in FLOATS and size and kind < 2:
         listed = ", ".join(drawer.pick(SPECIAL) for _ in range(min(size, 5)))
         text = f"np.resize([{listed}], {size})"
@@ -58,6 +52,20 @@ def new_array(drawer):
     text = f"{text}.reshape({shape}).astype({dtype_text(name)})"
     host = drawer.pick(["", "", "", ".T", "[..., ::-1]" if shape else "", ".copy(order='F')"])
     return f"xp.asarray({text}{host})"
+
+
+def _special(drawer):
+    return drawer.pick(SPECIAL)
+
+
+def new_shape(drawer):
+    """Of at most 300 elements, or of thousands."""
+    if drawer.is_large:
+        return drawer.pick(LARGE_SHAPES)
+    shape = tuple(drawer.pick(EXTENTS) for _ in range(drawer.integer(0, 4)))
+    while np.prod(shape, dtype=int) > 300:
+        shape = shape[1:]
+    return shape
 
 
 def created(drawer):
@@ -87,7 +95,7 @@ def any_array(drawer):
     kind = drawer.integer(0, 9)
     text = name
     if kind in (0, 1):
-        text = f"{name}[{basic_index(drawer, shape)}]"
+        text = f"{name}[{settings.basic_index(drawer, shape)}]"
     elif kind == 2 and shape:
         text = f"{name}[::-1]"
     elif kind == 3:
@@ -166,6 +174,26 @@ def exact(drawer):
     return drawer.about(_whole_numbers(drawer, text, bound))
 
 
+def integer(drawer):
+    """An array of integers or bools."""
+    text = any_array(drawer)
+    value = drawer.value(text)
+    if value.dtype.kind not in "biu":
+        name = drawer.pick(INTEGERS)
+        text = f"{safe_cast(text, value, np.dtype(name))}.astype('{name}')"
+    return drawer.about(text)
+
+
+def cast(drawer):
+    """An array made one of another dtype."""
+    text, name = any_array(drawer), drawer.pick(DRAWN)
+    dtype = np.dtype("float32" if name == "bfloat16" else name)
+    text = safe_cast(text, drawer.value(text), dtype)
+    name = dtype_text(name)
+    forms = ["{0}.astype({1})", "np.astype({0}, {1})", "{0}.astype({1}, copy=False) + 0"]
+    return drawer.about(drawer.pick([*forms, "xp.asarray({0}, dtype={1})"]).format(text, name))
+
+
 def unit(drawer):
     """An array whose products are."""
     return drawer.about(_whole_numbers(drawer, any_array(drawer), 1))
@@ -185,7 +213,7 @@ def _whole_numbers(drawer, text, bound):
         if np.all((parts == np.rint(parts)) & (np.abs(parts) <= bound)):
             return text
         text, value = f"np.real({text})", value.real
-    if value.dtype.name == "bfloat16" and value.size > 256:  # more are not exact
+    if value.size > MOST_ADDED.get(value.dtype.name, value.size):
         text, value = f"{text}.astype('float32')", value.astype("float32")
     return f"np.rint({_clipped(text, value, bound)})" if is_float(value) else text
 
@@ -221,151 +249,6 @@ def bounded(drawer):
     return drawer.about(_within(drawer, text, 8))
 
 
-# Indices
-
-
-def slice_text(drawer, extent):
-    start, stop = (drawer.pick([None, 0, 1, 2, -1, -2, extent]) for _ in range(2))
-    step = drawer.pick([None, None, 1, 2, -1, -2, 3])
-    return ":".join("" if part is None else str(part) for part in (start, stop, step))
-
-
-def basic_index(drawer, shape):
-    parts = []
-    for extent in shape:
-        kind = drawer.pick(["all", "slice", "slice", "number", "new"])
-        if kind == "new":
-            parts.append("None")
-        if kind == "number" and extent:
-            parts.append(str(drawer.integer(-extent, extent - 1)))
-        else:
-            parts.append(":" if kind == "all" else slice_text(drawer, extent))
-    if drawer.flip():
-        parts = [*parts[: drawer.integer(0, len(parts))], "..."]
-    return ", ".join(parts) or "..."
-
-
-def any_index(drawer, shape):
-    """Slices, numbers, arrays of integers and bools, mixed."""
-    kind = drawer.integer(0, 5)
-    if kind == 0:
-        return mask(drawer)
-    if kind == 1:
-        return basic_index(drawer, shape)
-    count, parts = drawer.integer(0, 3), []
-    for extent in shape[: drawer.integer(1, 4)]:
-        kind = drawer.pick(["slice", "number", "list", "list", "array", "lazy", "mask", "new"])
-        if kind == "new":
-            parts.append("None")
-        if kind in ("list", "array", "lazy") and extent:
-            parts.append(places_text(drawer, extent, kind, count))
-        elif kind == "mask":
-            parts.append(str([drawer.flip() for _ in range(extent)]))
-        elif kind == "number" and extent:
-            parts.append(str(drawer.integer(-extent, extent - 1)))
-        else:
-            parts.append(slice_text(drawer, extent))
-    if parts and drawer.integer(0, 3) == 0:
-        parts.insert(drawer.integer(0, len(parts)), "...")
-    return ", ".join(parts) or "..."
-
-
-def places_text(drawer, extent, kind, count):
-    """Positions on an axis: a list, a NumPy array or a lazy one, of one or two axes."""
-    listed = [drawer.integer(-extent, extent - 1) for _ in range(count)]
-    if count and drawer.integer(0, 3) == 0:
-        listed = [listed, listed[::-1]]
-    if kind == "list" and count:
-        return str(listed)
-    dtype = drawer.pick(["int64", "int32", "int8"])
-    return f"{'xp' if kind == 'lazy' else 'np'}.asarray({listed}, dtype='{dtype}')"
-
-
-def places(drawer):
-    """Positions on the subject's first axis."""
-    extent = drawer.subject.shape[0] if drawer.subject.ndim else 0
-    kind, count = drawer.pick(["list", "array", "lazy"]), drawer.integer(1, 4)
-    return places_text(drawer, extent, kind, count) if extent else "[0]"
-
-
-def mask(drawer):
-    """Bools for every element of the subject, or for the first axis."""
-    text, value = drawer.text, drawer.subject
-    if value.ndim and drawer.integer(0, 3) == 0:
-        return f"xp.asarray({[drawer.flip() for _ in range(value.shape[0])]}, dtype=bool)"
-    limit = drawer.pick(["0", "1", f"{text}[::-1]" if value.ndim else "2"])
-    return f"({text} {drawer.pick(['<', '>', '!=', '==', '>='])} {limit})"
-
-
-def key(drawer):
-    """An index of any kind for the subject."""
-    return any_index(drawer, drawer.subject.shape)
-
-
-def basic(drawer):
-    return basic_index(drawer, drawer.subject.shape)
-
-
-# Settings
-
-
-def axis(drawer):
-    return str(drawer.pick([None, *range(-drawer.subject.ndim, drawer.subject.ndim)]))
-
-
-def one_axis(drawer):
-    ndim = drawer.subject.ndim
-    return str(drawer.integer(-ndim, ndim - 1)) if ndim else "0"
-
-
-def axes(drawer):
-    ndim = drawer.subject.ndim
-    if ndim < 2 or drawer.integer(0, 2):
-        return axis(drawer)
-    return str(tuple(sorted({drawer.integer(0, ndim - 1) for _ in range(2)})))
-
-
-def permutation(drawer):
-    rest = list(range(drawer.subject.ndim))
-    return str(tuple(rest.pop(drawer.integer(0, len(rest) - 1)) for _ in range(len(rest))))
-
-
-def reshaped(drawer):
-    """A shape of as many elements."""
-    size = drawer.subject.size
-    extents = [n for n in range(1, size + 1) if size % n == 0] or [0]
-    first = drawer.pick(extents)
-    return drawer.pick([f"({first}, -1)", f"(-1, {first})", "-1", f"(1, {first}, -1)"])
-
-
-def broadcast(drawer):
-    """A shape that the subject broadcasts to."""
-    grown = [3 if n == 1 and drawer.flip() else n for n in drawer.subject.shape]
-    return str((*[2] * drawer.integer(0, 1), *grown))
-
-
-def dtype(drawer):
-    return dtype_text(drawer.pick(DRAWN))
-
-
-def sum_dtype(drawer):
-    """A dtype in which sums of the subject stay exact."""
-    value = drawer.subject
-    if value.dtype.kind == "c":
-        return "'complex128'"
-    if is_float(value):
-        return drawer.pick(["'float32'", "'float64'", "None"])
-    is_small = value.size == 0 or np.abs(value.astype(np.float64)).max() <= 100
-    named = [repr(name) for name in INTEGERS]
-    return drawer.pick([*named, "None", *["'float64'", "'float32'", "'complex64'"] * int(is_small)])
-
-
-def pad_width(drawer):
-    ndim = drawer.subject.ndim
-    pairs = [(drawer.integer(0, 2), drawer.integer(0, 2)) for _ in range(ndim)]
-    return drawer.pick(["1", "(1, 2)", str(pairs) if pairs else "0"])
-
-
 SUBJECTS = {
     "x": array,
     "name": whole,
@@ -373,6 +256,8 @@ SUBJECTS = {
     "unit": unit,
     "small": small,
     "bounded": bounded,
+    "integer": integer,
+    "cast": cast,
 }
 PHRASES = {
     **SUBJECTS,
@@ -381,23 +266,6 @@ PHRASES = {
     "fitting": fitting,
     "exact_y": exact,
     "bounded_y": bounded,
-    "key": key,
-    "basic": basic,
-    "mask": mask,
-    "places": places,
-    "axis": axis,
-    "one_axis": one_axis,
-    "axes": axes,
-    "permutation": permutation,
-    "reshaped": reshaped,
-    "broadcast": broadcast,
-    "dtype": dtype,
-    "sum_dtype": sum_dtype,
-    "pad_width": pad_width,
-    "bool": lambda drawer: str(drawer.flip()),
-    "int": lambda drawer: str(drawer.integer(-3, 3)),
-    "count": lambda drawer: str(drawer.integer(0, 3)),
     "number": number,
-    "whole": lambda drawer: drawer.pick(WHOLE),
-    "xp": lambda drawer: drawer.pick(["np", "np", "xp"]),
+    **settings.PHRASES,
 }

@@ -2,22 +2,30 @@
 
 A program is drawn call by call (`array_calls`, `array_phrases`); NumPy runs each line at once, so
 that shapes and dtypes are known and lines that it refuses are left out. Variables v0, v1, ... have
-one right value, bit for bit; w0, w1, ... are right within a tolerance. Printed, a program is a
-script.
+one right value, bit for bit; w0, w1, ... are right within a tolerance; e0, e1, ... are errors of
+calls that are refused. Printed, a program is a script.
 """
 
 import re
+import textwrap
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from ml_dtypes import bfloat16
+from ml_dtypes import bfloat16, finfo
 
-from tests.helpers.array_calls import CHOICES, EXACT, NOT_BFLOAT16, ROUNDED, UPDATES
-from tests.helpers.array_phrases import DTYPES, PHRASES, REFUSALS, SUBJECTS, created, new_array
+from tests.helpers.array_calls import CHOICES, EXACT, LARGE, NOT_BFLOAT16, ROUNDED, UPDATES
+from tests.helpers.array_dtypes import DTYPES, REFUSALS, dtype_text
+from tests.helpers.array_phrases import PHRASES, SUBJECTS, created, new_array
 
-MOST_ELEMENTS = 2000
+MOST_ELEMENTS = {False: 2000, True: 500_000}  # of results, in programs of small and large arrays
+# Errors of computed indices, which show later, and of scalars, which are arrays here.
+OTHER_ERRORS = "xp.asarray|'numpy|must be (array|of Array)|out of bounds for axis"
+OTHER_ERRORS += (
+    "|numpy[.]ndarray, not|could not be broadcast to indexing|'ml_dtypes|only 0-dim|convert float"
+)
+ONE_BY_ONE = "for row in|flat|ndenumerate|tolist"  # calls that take long for large arrays
 
 
 @dataclass
@@ -35,7 +43,7 @@ class Program:
     @property
     def script(self):
         """Text to paste: prints where the values of NumPy and lazyblock differ."""
-        body = "\n".join(f"    {line}" for line in (*self.inputs, *self.lines))
+        body = textwrap.indent("\n".join((*self.inputs, *self.lines)), "    ")
         return _SCRIPT.format(body=body)
 
     def run(self, namespace):
@@ -79,39 +87,50 @@ def _execute(lines, variables):
 
 
 def _results(variables):
-    return {name: value for name, value in variables.items() if name[0] in "vw"}
+    return {name: value for name, value in variables.items() if name[0] in "vwe"}
 
 
 _SCRIPT = """
 import numpy as np
 import lazyblock as lb
-from ml_dtypes import bfloat16
+from ml_dtypes import bfloat16, finfo
 
 def program(xp):
 {body}
-    return {{name: value for name, value in locals().items() if name[0] in "vw"}}
+    return {{name: value for name, value in locals().items() if name[0] in "vwe"}}
 
 with np.errstate(all="ignore"):
     expected, actual = program(np), program(lb)
 for name, value in expected.items():
+    if isinstance(value, Exception):
+        print(name, repr(value), repr(actual.get(name)))
+        continue
     found = np.asarray(actual[name])
     same = found.dtype == value.dtype and np.array_equal(value, found, equal_nan=True)
     print(name, "same" if same else f"differs: {{value!r}} {{found!r}}")
 """
 
 
+_REFUSED = """\
+try:
+    {line}
+except Exception as error:
+    {name} = error.with_traceback(None)"""
+
+
 class Drawer:
     """A program while it is drawn; `variables` holds NumPy's values.
 
     integer(low, high) makes all choices, both bounds included.
+    is_large: whether arrays have thousands of elements.
     text, subject: the first array of the call that is drawn now, and its value.
     """
 
-    def __init__(self, integer):
-        self.integer = integer
+    def __init__(self, integer, is_large=False):
+        self.integer, self.is_large = integer, is_large
         self.lines = []
         self.variables = {"np": np, "xp": np, "bfloat16": bfloat16}
-        self.count = self.rounded = 0
+        self.count = self.rounded = self.errors = 0
         self.text, self.subject = "", None
 
     def pick(self, options):
@@ -136,17 +155,25 @@ class Drawer:
     def draw_line(self):
         """Draw a call, and keep it if NumPy takes it."""
         kind = self.integer(0, 9)
-        table = UPDATES if kind < 3 else ROUNDED if kind == 3 else self.pick(EXACT)
-        template = self.pick(table)
+        exact = LARGE if self.is_large else EXACT
+        template = self.pick(UPDATES if kind < 3 else ROUNDED if kind == 3 else self.pick(exact))
+        if self.is_large and re.search(ONE_BY_ONE, template):
+            return
         text = self.fill(template)
-        if not (re.search(NOT_BFLOAT16, template) and self.has_bfloat16(text)):
+        if not self.is_of_bfloat16(template, text):
             keep = self.execute if kind < 3 else self.compare if kind == 3 else self.assign
             keep(text)
 
-    def has_bfloat16(self, text):
-        """Whether one of the variables named has this dtype."""
-        names = re.findall(r"v\d+", text)
-        return any(self.variables[name].dtype == bfloat16 for name in names)
+    def is_of_bfloat16(self, template, text):
+        """Whether variables have this dtype in calls that NumPy does not take them for floats in.
+
+        It also writes complex numbers into them.
+        """
+        kinds = {self.variables[name].dtype for name in re.findall(r"v\d+", text)}
+        has_complex = any(kind.kind == "c" for kind in kinds)
+        return np.dtype(bfloat16) in kinds and (
+            has_complex or bool(re.search(NOT_BFLOAT16, template))
+        )
 
     def fill(self, template):
         """A line of a table with its phrases drawn, its subject first."""
@@ -165,7 +192,8 @@ class Drawer:
         """Give an expression's value a name, if it is one that arrays may have."""
         try:
             value = eval(text, self.variables)
-        except REFUSALS:
+        except REFUSALS as error:
+            self.expect(error, f"np.asarray({text})")
             return
         if not self._may_have(value):
             return
@@ -188,7 +216,9 @@ class Drawer:
 
     def _may_have(self, value):
         is_array = isinstance(value, (np.ndarray, np.generic))
-        return is_array and value.size <= MOST_ELEMENTS and value.dtype.name in DTYPES
+        return (
+            is_array and value.size <= MOST_ELEMENTS[self.is_large] and value.dtype.name in DTYPES
+        )
 
     def compare(self, text):
         """Let an expression's value be compared, within a tolerance, but not used."""
@@ -196,22 +226,51 @@ class Drawer:
             value = eval(text, self.variables)
         except REFUSALS:
             return
-        if self._may_have(value):
-            self.keep(f"w{self.rounded}", text, value)
-            self.rounded += 1
+        if not self._may_have(value):
+            return
+        name = self._coarsest(text)
+        if value.dtype.kind == "c" and name in ("float16", "bfloat16"):
+            return
+        if value.dtype in (np.float32, np.float64) and finfo(name).eps > finfo(value.dtype).eps:
+            text = f"({text}).astype({dtype_text(name)})"  # some of it is rounded to this
+            value = value.astype(name)
+        self.keep(f"w{self.rounded}", text, value)
+        self.rounded += 1
+
+    def _coarsest(self, text):
+        """The name of the coarsest floats in which variables of an expression may be computed."""
+        kinds = [self.variables[name].dtype for name in re.findall(r"v\d+", text)]
+        floats = [np.real(np.exp(np.zeros(1, kind))).dtype for kind in kinds]
+        return max([np.dtype("float64"), *floats], key=lambda kind: finfo(kind).eps).name
 
     def execute(self, line):
-        """Keep a line that NumPy takes."""
+        """Keep a line that NumPy takes, or refuses without having written anything."""
+        before = {
+            name: value.copy() for name, value in _results(self.variables).items() if name[0] != "e"
+        }
         try:
             exec(line, self.variables)
-        except REFUSALS:
+        except REFUSALS as error:
+            if all(
+                value.tobytes() == self.variables[name].tobytes() for name, value in before.items()
+            ):
+                self.expect(error, line)
             return
         self.lines.append(line)
 
+    def expect(self, error, line):
+        """Keep some of the lines that NumPy refuses."""
+        if self.is_large or self.integer(0, 3) or re.search(OTHER_ERRORS, f"{line} {error}"):
+            return
+        name = f"e{self.errors}"
+        self.lines.append(_REFUSED.format(line=line, name=name))
+        self.variables[name] = error.with_traceback(None)
+        self.errors += 1
 
-def draw_program(integer):
+
+def draw_program(integer, is_large=False):
     """A program of 1 to 30 lines, besides its inputs."""
-    drawer = Drawer(integer)
+    drawer = Drawer(integer, is_large)
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for _ in range(integer(1, 3)):
