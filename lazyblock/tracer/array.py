@@ -258,9 +258,9 @@ class Array(Operators, Shaping, Methods, ComplexParts, Conversions, Exports, Num
             raise ValueRangeError("assignment destination is read-only")
         node, view = convert(node, self.dtype), self._view
         if view is None:
-            self._cell.node = build.broadcast_to(node, self.shape)
+            self._cell.write(build.broadcast_to(node, self.shape))
         elif self.size:
-            self._cell.node = view.write(self._cell.node, node)
+            self._cell.write(view.write(self._cell.node, node))
 
 
 # Elementwise functions

@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+from weakref import WeakValueDictionary
+
 from lazyblock.graph.node import Node
+from lazyblock.graph.ops import Op
+
+_pending: WeakValueDictionary[int, Cell] = WeakValueDictionary()  # by address: no __hash__ needed
 
 
 class Cell:
-    """The current value of a base array. device: None while it depends on no array in memory."""
+    """The current value of a base array. device: None while it depends on no array in memory.
 
-    __slots__ = ("_is_protected", "device", "node")
+    is_met: set when it waited for evaluation while something else was evaluated.
+    """
+
+    __slots__ = ("__weakref__", "_is_protected", "device", "is_met", "node")
+
+    is_met: bool
 
     def __init__(self, node: Node, device: str | None) -> None:
         self.node = node
         self.device = device
+
+    def write(self, node: Node) -> None:
+        """Have another value, which waits for evaluation."""
+        self.node = node
+        _pending[id(self)] = self
 
     @property
     def is_writeable(self) -> bool:
@@ -53,3 +68,20 @@ class UnwrittenCell(ArrayCell):
     @property
     def is_unwritten(self) -> bool:
         return self.node is self._zeros
+
+
+def take_pending() -> list[Cell]:
+    """Arrays written and not evaluated since, which were met so before; all others are met now.
+
+    What a loop writes and asks about, step by step, is among them from its second step on.
+    """
+    waiting = [cell for ref in _pending.valuerefs() if (cell := ref()) is not None]
+    met = []
+    for cell in waiting:
+        if cell.node.op is Op.INPUT:
+            _pending.pop(id(cell), None)
+        elif hasattr(cell, "is_met"):
+            met.append(cell)
+        else:
+            cell.is_met = True
+    return met

@@ -2,6 +2,7 @@
 
 Whole arrays evaluate into their cell, so that the graph is freed and views of it see the data. A
 view evaluates its base if other handles share it, else only its own elements: its base from then.
+Arrays that a loop writes evaluate along with what it asks about them: each step begins with data.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from lazyblock.errors import EvaluationForbiddenError
 from lazyblock.graph.attrs import Placeholder
 from lazyblock.graph.node import Node
 from lazyblock.graph.ops import Op
+from lazyblock.graph.traverse import topological
 from lazyblock.source import user_line
+from lazyblock.tracer.cells import Cell, take_pending
 from lazyblock.tracer.stages import pipeline
 
 __all__ = [
@@ -64,12 +67,25 @@ def evaluate(arrays: Sequence[Handle], reason: str) -> None:
     if not pending:
         return
     check_allowed(reason)
-    results = pipeline.evaluate(nodes, reason)
-    for (array, base), node, result in zip(pending, nodes, results, strict=True):
+    along = _written_on_the_way(nodes)
+    results = pipeline.evaluate([*nodes, *along.values()], reason)
+    for (cell, node), result in zip(along.items(), results[len(nodes) :], strict=True):
+        if cell.node is node:
+            cell.node = result
+    for (array, base), node, result in zip(pending, nodes, results[: len(nodes)], strict=True):
         if node is base:
             array._cell.node = result
         else:
             array._rebase(result)
+
+
+def _written_on_the_way(nodes: Sequence[Node]) -> dict[Cell, Node]:
+    """Arrays that were written and whose value is computed for `nodes`, not only now."""
+    waiting = {cell: cell.node for cell in take_pending()}
+    if not waiting:
+        return waiting
+    reached = {*topological(nodes)}
+    return {cell: node for cell, node in waiting.items() if node in reached}
 
 
 def check_allowed(reason: str) -> None:
