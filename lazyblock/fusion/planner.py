@@ -219,7 +219,9 @@ class _Search:
             group.members[result] = identity(result.ndim)
             self.group_of[result] = group
         for operand in node.inputs:
-            if self._source_group(operand):
+            source = self._source_group(operand)
+            if source:
+                group.add_source(source)
                 self.verdicts.append(Verdict(operand, node, BARRIERS[node.op]))
 
     def _place(self, node: Node) -> None:
@@ -304,17 +306,32 @@ class _Search:
                 continue
             if touched or (walks_all and group.is_related(sources)):
                 self._add(node, at, space, group, sources, code)
+                self._absorb(group)
                 self.verdicts += [Verdict(member, node, Reason.FUSED) for member in touched]
                 return Reason.FUSED
             reason = Reason.UNRELATED
         return reason
 
-    def _would_be_too_large(self, group: OpenGroup, reads: Set[Node], code: int) -> bool:
+    def _would_be_too_large(
+        self, group: OpenGroup, reads: Set[Node], code: int, roots: int = 1
+    ) -> bool:
         return (
             len(group.reads | reads) > cost.MOST_ARRAYS
-            or len(group.members) >= cost.MOST_ROOTS
+            or len(group.members) + roots > cost.MOST_ROOTS
             or group.code_size + code > cost.MOST_CODE
         )
+
+    def _absorb(self, group: OpenGroup) -> None:
+        """Take in the groups that would have joined, had `group` read before what it reads now."""
+        siblings = self.by_shape[group.space.shape]
+        for other in siblings[-_SIBLINGS_TRIED:]:
+            too_large = self._would_be_too_large(
+                group, other.reads, other.code_size, len(other.members)
+            )
+            if other is not group and group.may_absorb(other) and not too_large:
+                self.group_of |= dict.fromkeys(other.members, group)
+                siblings.remove(other)
+                group.absorb(other)
 
     def _start(self, node: Node, space: IterationSpace, sources: Sources, code: int) -> None:
         group = OpenGroup(len(self.groups), space)
@@ -335,7 +352,9 @@ class _Search:
         group.members[node] = at
         group.code_size += code
         group.reads |= sources.keys()
-        group.sources.update(source.number for source in sources.values() if source)
+        for source in sources.values():
+            if source and source is not group:
+                group.add_source(source)
         self.group_of[node] = group
 
     # --- values that several groups compute ---
@@ -395,6 +414,7 @@ class _Search:
                 group.members,
             )
             for group in self.groups
+            if group.members  # else another took them in
         )
         return FusionPlan(tuple(outputs), groups, tuple(self.verdicts))
 

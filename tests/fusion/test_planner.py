@@ -9,7 +9,16 @@ from lazyblock.fusion.printer import print_plan
 from lazyblock.graph import build, index_map
 from lazyblock.graph.ops import Op, ReduceKind
 from lazyblock.graph.passes import GRAPH_PASSES
-from tests.helpers.expressions import apply, array, highest, scalar, softmax, standardise, total
+from tests.helpers.expressions import (
+    apply,
+    array,
+    highest,
+    mean,
+    scalar,
+    softmax,
+    standardise,
+    total,
+)
 
 
 def plan(*outputs):
@@ -122,6 +131,31 @@ def test_parts_of_one_kernel_are_finished_in_one_kernel():
     partial = [build.reduce(kind, x, (1,)) for kind in (ReduceKind.MIN, ReduceKind.MAX)]
     outputs = [build.reduce(ReduceKind.SUM, part, (0,)) for part in partial]
     assert forms_of(plan(*outputs)) == [Form.ROWS, Form.ROWS]
+
+
+@pytest.mark.parametrize("is_last", [False, True])
+def test_kernels_that_come_to_read_the_same_become_one(is_last):
+    """The mean of the gradient starts a kernel, older or younger than that of the mean of x."""
+    x, gradient = array((64, 32)), array((64, 32))
+    scaled = mean(apply(Op.MULTIPLY, apply(Op.SUBTRACT, x, mean(x, (1,))), gradient), (1,))
+    terms = [mean(x, (1,)), mean(gradient, (1,)), scaled]
+    if not is_last:
+        terms[:2] = terms[1::-1]
+    (group,) = plan(*terms, apply(Op.MULTIPLY, x, apply(Op.ADD, terms[0], scaled))).groups
+    assert len(group.roots) >= 4
+
+
+def test_what_waits_for_another_kernel_is_not_moved_before_it():
+    x, y = array((64, 32)), array((64, 32))
+    first = total(x, (1,))
+    columns = total(apply(Op.MULTIPLY, y, first), (0,))  # a kernel that waits for the first
+    later = total(apply(Op.MULTIPLY, y, columns), (1,))  # and one that waits for it
+    fusion_plan = plan(later, total(apply(Op.MULTIPLY, x, y), (1,)))
+    numbers = {node: n for n, group in enumerate(fusion_plan.groups) for node in group.roots}
+    sums = [node for node in numbers if node.op is Op.REDUCE]
+    across, along = ([n for n in sums if n.attrs.axes == axes] for axes in ((0,), (1,)))
+    assert [numbers[n] for n in across] == [1]
+    assert sorted(numbers[n] for n in along) == [0, 2, 2]
 
 
 def test_costly_shared_work_is_stored_and_cheap_work_repeated():
