@@ -29,6 +29,7 @@ _CLUSTERED_ROW = 1 << 15  # bytes of the shortest row for clusters
 _CLUSTER_COST = 1.03
 _LARGE_CTA, _LARGE_CTA_COST = 512, 1.02
 _LONE_CTA_COST = 1.3  # nothing runs while it starts, waits and ends
+_LITTLE, _LONG = 8192, 128  # elements of a multiprocessor that do not keep it busy; of their rows
 _CTA_COSTS = ((1024, 1.6), (512, 1.25), (0, 1.0))  # by least threads, where rows are few
 _WAITING_REGISTERS = 16  # of a thread, where rows are few
 _NARROW_COST = 1.5  # of accesses below the widest
@@ -109,7 +110,7 @@ def _cost(cut: RowCut, row: Row, target: Target) -> float | None:
     cost = cut.pieces * cut.block / row.extent * (1 + max(words - _MANY, 0) / 200)
     cost *= _NARROW_COST if is_narrow else 1
     cost *= max(_LINE / (cut.num_threads * vector_bytes), 1)
-    if row.num_rows <= target.num_units:
+    if row.num_rows <= target.num_units or _is_little(row, target):
         return cost * _time_of_few(cut, row, words, registers, target)
     resident = min(
         _REGISTERS // (registers * cut.cta_threads), _MOST_RESIDENT // cut.cta_threads, _CTAS
@@ -120,6 +121,10 @@ def _cost(cut: RowCut, row: Row, target: Target) -> float | None:
     cost *= _CLUSTER_COST if cut.num_ctas > 1 else 1
     cost *= _LARGE_CTA_COST if cut.cta_threads >= _LARGE_CTA else 1
     return cost * (_LONE_CTA_COST if resident < 2 else 1)
+
+
+def _is_little(row: Row, target: Target) -> bool:
+    return row.extent >= _LONG and row.num_rows * row.extent <= _LITTLE * target.num_units
 
 
 def _time_of_few(cut: RowCut, row: Row, words: int, registers: int, target: Target) -> float:

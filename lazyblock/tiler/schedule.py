@@ -1,8 +1,4 @@
-"""How a kernel's tile is cut: plain data, with a default for every target.
-
-A tile has a block extent per dimension of the walk; extent 1 means that the dimension is walked by
-the grid (kept dimensions) or a loop (reduced ones), one index at a time.
-"""
+"""The default schedule of a kernel for every target, from the shape of its walk alone."""
 
 from __future__ import annotations
 
@@ -12,17 +8,20 @@ from dataclasses import dataclass
 from lazyblock.shapes import cdiv, next_power_of_2, size_of
 from lazyblock.target import Target
 from lazyblock.tiler.lower.walk import Access, Dimension
+from lazyblock.tiler.pair_schedule import schedule_pairs
 from lazyblock.tiler.row_cut import Row, RowCut, cut_row
+from lazyblock.tiler.tile_schedule import TileSchedule
+
+__all__ = ["RowWork", "TileSchedule", "default_schedule"]
 
 _GPU_ROW_BYTES = 1 << 17  # of a row that the registers of one CTA can hold
 _SUMMED_ROW_BYTES = 1 << 16  # of a row held although it is walked along once
-_OUTER_WARPS = 4  # each with some rows of a tile of all pairs, its lanes side by side along them
-_OUTER_ROWS = 8  # at most, of a thread
-_OUTER_REGISTERS = 24  # of a thread, for accumulators
-_OUTER_TILES = 8  # of an iteration: what the next ones read comes in while the first is computed
-_OUTER_LEAST = (32, 128)  # rows and columns that fill such tiles
+_SHORT_ROW = 32  # elements of rows that a warp takes several of
 _CPU_ROW_ELEMENTS = 16384  # of a row held in a stack tile, within the first two cache levels
 _GPU_COLUMNS = 32  # of a tile that reduces columns: whole 128-byte lines of float32
+_HELD_COLUMNS = ((32, 1 << 14), (16, 1 << 16), (8, 1 << 17))  # for so many bytes of a CTA
+_HELD_BYTES = 128  # of a thread; twice as many where CTAs would be too large
+_SECTOR_BYTES = 32  # of a row that memory moves at least
 _SMALL_COLUMNS = 1 << 15  # elements that one program may reduce: the tail of another kernel
 _LEAST_COLUMNS = 8  # if there are few: what memory moves at least
 _STENCIL_ROWS, _STENCIL_COLUMNS, _STENCIL_WARPS = 8, 128, 2  # a thread has four runs of four
@@ -33,28 +32,11 @@ _GPU_SCAN_TILE = 2048  # of a long row: small, so that many programs share a uni
 _CROWDED_TILE, _CROWDED_WARPS = 2048, 4  # small CTAs, several of which share a multiprocessor
 _CUT_SCAN_TILE, _CUT_SCAN_WARPS = 16384, 8  # bytes of a row that programs scan together
 _CUT_SCAN_CTAS, _CUT_SCAN_REGISTERS = 3, 80  # of a multiprocessor, all at once; of a thread
+_MOST_VECTORS = 4  # that a thread of a map takes of each array
+_LEAST_SQUARE = 1024  # elements of the tile of a transpose
+_LEAST_FIT, _PADDING = 128, 9 / 8  # of a map's block, and how far blocks may reach past the end
 _CPU_TILE = 4096  # elements of a map: large against the cost of starting a program instance
 _CPU_SMALL_TILE = 64  # for arrays smaller than that
-
-
-@dataclass(frozen=True)
-class TileSchedule:
-    """Block extent per dimension (powers of two), order of the block's axes, CTAs and their warps.
-
-    order: tile dimensions as axes of the block, the one that vectors run along last. unroll: tiles
-    that one iteration of a loop that accumulates takes. pieces: blocks that hold a row together, if
-    more than one does; nothing loops then. max_registers: of a thread (0: as many as it takes).
-    num_programs: that stay and take every so many-th tile (0: a program for every tile).
-    """
-
-    blocks: tuple[int, ...]
-    order: tuple[int, ...]
-    num_warps: int = 4
-    num_ctas: int = 1
-    unroll: int = 1
-    pieces: int = 1
-    max_registers: int = 0
-    num_programs: int = 0
 
 
 @dataclass(frozen=True)
@@ -81,9 +63,10 @@ def default_schedule(
     """A sound schedule without measuring anything."""
     if any(d.is_cut for d in dimensions):
         return _schedule_cut_scan(dimensions, accesses, target)
-    outer = _find_outer(dimensions, accesses) if target.is_gpu and not work.has_scan else None
-    if outer:
-        return _schedule_outer(*outer, dimensions, work.accumulated_bytes, target)
+    if target.is_gpu and not work.has_scan:
+        of_pairs = schedule_pairs(dimensions, accesses, work.accumulated_bytes, target)
+        if of_pairs is not None:
+            return of_pairs
     if any(d.is_reduced for d in dimensions):
         return _schedule_rows(dimensions, accesses, target, work)
     return _schedule_map(dimensions, accesses, target)
@@ -126,9 +109,11 @@ def _rank_positions(
     return sorted(positions, key=lambda p: (_contiguity(p, dimensions, accesses), p))
 
 
-def _vector_elements(accesses: Sequence[Access], target: Target) -> int:
-    widest = max((a.base.dtype.itemsize for a in accesses), default=4)
-    return max(target.vector_bytes // widest, 1)
+def _thread_elements(accesses: Sequence[Access], target: Target) -> int:
+    """Of a map: a vector of the widest accesses, a few if others would move too little then."""
+    sizes = [a.base.dtype.itemsize for a in accesses] or [4]
+    widest, narrowest = (max(target.vector_bytes // size, 1) for size in (max(sizes), min(sizes)))
+    return min(narrowest, _MOST_VECTORS * widest)
 
 
 def _schedule_map(
@@ -137,22 +122,25 @@ def _schedule_map(
     if not dimensions:
         return TileSchedule((), (), 1)
     num_warps = 4 if target.is_gpu else 8
+    ranked = _rank_positions(range(len(dimensions)), dimensions, accesses)
+    inner = ranked[-1]
     if target.is_gpu:
-        tile = _vector_elements(accesses, target) * 32 * num_warps
+        crossing = [a for a in accesses if a.strides[dimensions[inner].axes[-1]]]
+        tile = _thread_elements(crossing, target) * 32 * num_warps
     else:
         tile = _CPU_TILE if size_of([d.extent for d in dimensions]) > _CPU_TILE else _CPU_SMALL_TILE
     if len(dimensions) == 1:  # one block size for all sizes: new sizes are not new kernels
         return _finish([tile], [0], num_warps, target, tile)
-    ranked = _rank_positions(range(len(dimensions)), dimensions, accesses)
-    blocks = [1] * len(dimensions)
-    inner = ranked[-1]
-    blocks[inner] = min(next_power_of_2(dimensions[inner].extent), tile)
+    blocks, extents = [1] * len(dimensions), [d.extent for d in dimensions]
+    blocks[inner] = _fit(dimensions[inner].extent, tile, target)
     if len(ranked) > 1:
         outer = ranked[-2]
         if _is_transposed(outer, inner, dimensions, accesses):  # square tiles serve both sides
             blocks[inner] = min(blocks[inner], 64)
             if target.is_gpu:
                 num_warps, tile = 4 * num_warps, 8 * tile
+                while tile > _LEAST_SQUARE and size_of(extents) < tile * target.num_units:
+                    num_warps, tile = num_warps // 2, tile // 2
         elif target.is_gpu and _is_stencil(outer, dimensions, accesses):
             blocks[inner] = min(blocks[inner], _STENCIL_COLUMNS)
             num_warps, tile = _STENCIL_WARPS, _STENCIL_ROWS * _STENCIL_COLUMNS
@@ -162,6 +150,14 @@ def _schedule_map(
         room = tile // blocks[inner]
         blocks[outer] = min(next_power_of_2(dimensions[outer].extent), room)
     return _finish(blocks, ranked, num_warps, target, tile)
+
+
+def _fit(extent: int, most: int, target: Target) -> int:
+    """The largest block that hardly reaches past the end."""
+    block = min(next_power_of_2(extent), most)
+    while target.is_gpu and block > _LEAST_FIT and cdiv(extent, block) * block > _PADDING * extent:
+        block //= 2
+    return block
 
 
 def _is_transposed(
@@ -202,8 +198,12 @@ def _schedule_rows(
         assert row is not None
         order = [inner, row]
         if work.has_scan and target.is_gpu:
-            _cut_scanned_columns(blocks, row, inner, dimensions)
+            _cut_scanned_columns(blocks, row, inner, dimensions, target)
             return _finish(blocks, order, 4, target, 4096)
+        if target.is_gpu and len(reduced) == 1 and work.num_walks > 1:
+            held = _hold_columns(blocks, row, inner, dimensions, accesses, target)
+            if held is not None:
+                return held
         _cut_columns(blocks, row, inner, dimensions, target)
         if target.is_gpu and _is_crowded(blocks, dimensions, accesses, target, work):
             blocks[inner] = min(blocks[inner], _CROWDED_TILE // blocks[row])
@@ -215,7 +215,8 @@ def _schedule_rows(
     row_bytes = dimensions[inner].extent * widest
     num_rows = size_of([dimensions[p].extent for p in kept])
     is_held = work.num_walks > 1 or row_bytes <= _SUMMED_ROW_BYTES
-    if target.is_gpu and len(reduced) == 1 and is_held and not work.has_scan:
+    is_short = dimensions[inner].extent <= _SHORT_ROW
+    if target.is_gpu and len(reduced) == 1 and is_held and not is_short and not work.has_scan:
         memory = max((a.base.dtype.itemsize for a in accesses), default=4)
         cut = cut_row(Row(dimensions[inner].extent, widest, memory, num_rows), target)
         if cut is not None:
@@ -273,51 +274,6 @@ def _runs_along(
     return along > across
 
 
-def _find_outer(
-    dimensions: Sequence[Dimension], accesses: Sequence[Access]
-) -> tuple[int, int] | None:
-    """A kept and the reduced dimension, both long, of which every access crosses one at most.
-
-    So it is with functions of all pairs, x[:, None] and y[None, :]: each element read serves a
-    whole row or column of the tile, from a register.
-    """
-    reduced = [p for p, d in enumerate(dimensions) if d.is_reduced]
-    if len(reduced) != 1:
-        return None
-    least_rows, least_columns = _OUTER_LEAST
-    if dimensions[reduced[0]].extent < least_columns:
-        return None
-    strides = [[a.strides[d.axes[-1]] for d in dimensions] for a in accesses]
-    for row in reversed(range(len(dimensions))):
-        if dimensions[row].is_reduced or dimensions[row].extent < least_rows:
-            continue
-        crossed = [(s[row] != 0, s[reduced[0]] != 0) for s in strides]
-        if (True, True) not in crossed and (True, False) in crossed and (False, True) in crossed:
-            return row, reduced[0]
-    return None
-
-
-def _schedule_outer(
-    row: int,
-    inner: int,
-    dimensions: Sequence[Dimension],
-    accumulated_bytes: int,
-    target: Target,
-) -> TileSchedule:
-    """As many pairs a thread as registers hold, but a program for every unit."""
-    rows = _OUTER_ROWS
-    while rows > 1 and rows * accumulated_bytes > 4 * _OUTER_REGISTERS:
-        rows //= 2
-    kept = size_of([d.extent for d in dimensions if not d.is_reduced])
-    while rows > 2 and kept < 2 * target.num_units * rows * _OUTER_WARPS:
-        rows //= 2
-    blocks = [1] * len(dimensions)
-    blocks[row] = min(next_power_of_2(dimensions[row].extent), rows * _OUTER_WARPS)
-    blocks[inner] = min(next_power_of_2(dimensions[inner].extent), target.warp_size)
-    order = tuple(p for p in (row, inner) if blocks[p] > 1)
-    return TileSchedule(tuple(blocks), order, _OUTER_WARPS, unroll=_OUTER_TILES)
-
-
 def _cut_rows(
     blocks: list[int],
     row: int | None,
@@ -341,7 +297,7 @@ def _cut_rows(
         blocks[inner] = min(extent, 2 * target.vector_bytes)  # accumulators stay in registers
     tile = 2048 if target.is_gpu else 64
     if row is not None and blocks[inner] < tile:
-        room = min(tile // blocks[inner], 32)
+        room = tile // blocks[inner]
         blocks[row] = min(next_power_of_2(dimensions[row].extent), room)
 
 
@@ -361,11 +317,39 @@ def _cut_columns(
         blocks[row] = min(next_power_of_2(dimensions[row].extent), 2 * target.vector_bytes)
 
 
+def _hold_columns(
+    blocks: Sequence[int],
+    row: int,
+    inner: int,
+    dimensions: Sequence[Dimension],
+    accesses: Sequence[Access],
+    target: Target,
+) -> TileSchedule | None:
+    """Whole columns in the registers of a CTA, as many as it has room for; None if for few only."""
+    sizes = [a.base.dtype.itemsize for a in accesses]
+    extent = next_power_of_2(dimensions[inner].extent)
+    kept = size_of([d.extent for d in dimensions if not d.is_reduced])
+    for columns, most_bytes in _HELD_COLUMNS:
+        nbytes = extent * columns * max(4, *sizes)
+        is_busy = kept >= columns * target.num_units // 2 or columns == _LEAST_COLUMNS
+        if is_busy and nbytes <= most_bytes and columns * min(sizes) >= _SECTOR_BYTES:
+            blocks = list(blocks)
+            blocks[inner], blocks[row] = extent, columns
+            thread_bytes = _HELD_BYTES if nbytes <= _HELD_COLUMNS[0][1] else 2 * _HELD_BYTES
+            num_warps = max(nbytes // thread_bytes // 32, 1)
+            return TileSchedule(tuple(blocks), (inner, row), num_warps)
+    return None
+
+
 def _cut_scanned_columns(
-    blocks: list[int], row: int, inner: int, dimensions: Sequence[Dimension]
+    blocks: list[int], row: int, inner: int, dimensions: Sequence[Dimension], target: Target
 ) -> None:
     """Whole columns to a thread, so that they are scanned in registers; few rows at a time."""
-    blocks[row] = min(next_power_of_2(dimensions[row].extent), _GPU_SCANNED_COLUMNS)
+    kept = size_of([d.extent for d in dimensions if not d.is_reduced])
+    columns = _GPU_SCANNED_COLUMNS
+    while columns > target.warp_size and kept < columns * target.num_units:
+        columns //= 2
+    blocks[row] = min(next_power_of_2(dimensions[row].extent), columns)
     rows = min(max(4096 // blocks[row], 8), 32)
     blocks[inner] = min(next_power_of_2(dimensions[inner].extent), rows)
 

@@ -3,9 +3,12 @@
 import pytest
 
 from lazyblock import dtypes, pipeline
+from lazyblock.graph import build
+from lazyblock.graph.ops import Op, ReduceKind
 from lazyblock.target import cuda_target
 from lazyblock.tiler.row_cut import Row, cut_row
-from tests.helpers.expressions import array, softmax, standardise, total
+from lazyblock.tiler.schedule import default_schedule
+from tests.helpers.expressions import apply, array, scalar, softmax, standardise, total
 from tests.helpers.ptxas import assemble
 
 
@@ -72,6 +75,69 @@ def test_pieces_hold_the_row_and_no_more_of_them_than_needed(extent, nbytes, num
     assert cut.block * (cut.pieces - 1) < extent <= cut.block * cut.pieces
     assert cut.cta_threads <= 1024
     assert cut.num_ctas * cut.cta_threads == cut.num_threads * cut.rows
+
+
+def tiles(outputs):
+    """Block extents, per dimension, of the only kernel."""
+    found = []
+
+    def record(*arguments):
+        found.append(default_schedule(*arguments))
+        return found[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("lazyblock.tiler.lower.group.default_schedule", record)
+        pipeline.compile_for(outputs, cuda_target("sm_90a"))
+    (schedule,) = found
+    return schedule.blocks
+
+
+@pytest.mark.parametrize(("columns", "blocks"), [(3, (512, 4)), (10, (128, 16)), (32, (64, 32))])
+def test_a_warp_takes_many_short_rows(columns, blocks):
+    assert tiles([total(array((100_000, columns)), (1,))]) == blocks
+
+
+@pytest.mark.parametrize(
+    ("rows", "blocks"),
+    [(100, (1, 128, 32)), (256, (1, 256, 16)), (512, (1, 512, 16)), (4096, (1, 4096, 8))],
+)
+def test_registers_hold_columns_that_are_walked_along_twice(rows, blocks):
+    assert tiles([softmax(array((64, rows, 2048)))]) == blocks
+
+
+def test_columns_walked_along_once_are_not_held():
+    assert tiles([total(array((64, 4096, 2048)), (1,))]) == (1, 256, 32)
+
+
+def distances(points, others, coordinates):
+    shape = (points, others, coordinates)
+    x = build.broadcast_to(
+        build.reshape(array((points, coordinates)), (points, 1, coordinates)), shape
+    )
+    y = build.broadcast_to(array((others, coordinates)), shape)
+    apart = apply(Op.SUBTRACT, x, y)
+    return build.reduce(ReduceKind.SUM, apply(Op.MULTIPLY, apart, apart), (2,))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "blocks"),
+    [
+        ((4096, 4096, 3), (32, 64, 1)),
+        ((4096, 4096, 64), (8, 128, 4)),
+        ((100_000, 10, 64), (64, 16, 4)),
+        ((10, 100_000, 2), (16, 64, 1)),
+    ],
+)
+def test_distances_come_in_large_tiles(sizes, blocks):
+    assert tiles([distances(*sizes)]) == blocks
+
+
+@pytest.mark.parametrize(
+    ("dtype", "block"), [(dtypes.float32, 512), (dtypes.bfloat16, 1024), (dtypes.uint8, 2048)]
+)
+def test_threads_of_a_map_move_enough_of_every_array(dtype, block):
+    x = build.cast(array((1 << 20,), dtype), dtypes.float32)
+    assert tiles([apply(Op.ADD, x, scalar(1.0))]) == (block,)
 
 
 def test_an_empty_row_is_not_cut():

@@ -25,7 +25,7 @@ from lazyblock.tiler.lowered import (
     SizeArgument,
     WorkspaceArgument,
 )
-from lazyblock.tiler.schedule import TileSchedule
+from lazyblock.tiler.tile_schedule import TileSchedule
 from lazyblock.tiler.types import PointerType, ScalarType, from_numpy, int1, int8, int64, uint32
 
 
