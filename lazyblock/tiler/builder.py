@@ -349,6 +349,16 @@ class Builder:
             self.yield_(*combine(*body.arguments))
         return body
 
+    def rarely(
+        self, condition: Value, value: Value, rare: Callable[..., Value], *arguments: Value
+    ) -> Value:
+        """`rare(*arguments)`, built on scalars, where `condition` holds; else `value`."""
+        body = Region([Value(BlockType(argument.type.element)) for argument in arguments])
+        with self.open_region(body):
+            self.yield_(rare(*body.arguments))
+        parts = {"condition": condition, "value": value, "arguments": arguments}
+        return self.append(ops.Rarely, rare=body, **parts).result
+
     def yield_(self, *values: Value) -> None:
         self.append(ops.Yield, values=values)
 

@@ -3,7 +3,8 @@
 Takes: any program. Gives: nothing, or VerifyError that names the op and shows the ops around it.
 Rules: a value is defined once, before its uses, in an enclosing region; result types are those
 `infer` gives; extents are positive; parameters are scalars; nested regions end in a
-terminator, the program does not; loops yield what they carry, combines what they combine.
+terminator, the program does not; loops yield what they carry, combines what they combine, regions
+of elements are elementwise.
 """
 
 from __future__ import annotations
@@ -140,9 +141,19 @@ def _check_combine(op: ops.Combining) -> None:
     _require_types("combine yields", op.combine.terminator.operands_flat, scalars)
 
 
+def _check_rarely(op: ops.Rarely) -> None:
+    yielded = [BlockType(op.value.type.element)]
+    _require_types("rarely yields", op.rare.terminator.operands_flat, yielded)
+    for inner in op.rare.ops:
+        is_plain = inner.has(Trait.ELEMENTWISE) or isinstance(inner, (ops.Constant, ops.Yield))
+        if not is_plain:
+            raise VerifyError(f"rarely computes elements, not '{inner.name}'")
+
+
 _REGION_RULES: dict[type[Op], Callable[[Any], None]] = {
     ops.For: _check_for,
     ops.While: _check_while,
     ops.Reduce: _check_combine,
     ops.Scan: _check_combine,
+    ops.Rarely: _check_rarely,
 }

@@ -14,11 +14,11 @@ from dataclasses import replace
 from lazyblock.backend.llvm.conversions import emit_cast, emit_cast_toward_zero
 from lazyblock.backend.llvm.emit import Emitter
 from lazyblock.backend.llvm.site import Site
-from lazyblock.backend.llvm.types import llvm_scalar, mangled, splat_text, vector_of
+from lazyblock.backend.llvm.types import constant_text, llvm_scalar, mangled, splat_text, vector_of
 from lazyblock.errors import UnsupportedError
 from lazyblock.target import Target
 from lazyblock.tiler import ops
-from lazyblock.tiler.ir import Op
+from lazyblock.tiler.ir import Op, Region
 from lazyblock.tiler.types import (
     SCALARS,
     Element,
@@ -50,6 +50,8 @@ def emit_elementwise(
             return _compare(site.of(op.lhs.type.element), op.kind, *operands)
         case ops.Select():
             return site.select(*operands)
+        case ops.Rarely():
+            return _rarely(site, op, *operands)
         case ops.Fma():
             return site.call("fma", *operands)
         case ops.Approximate() if target.is_gpu:
@@ -61,6 +63,41 @@ def emit_elementwise(
         case ops.Bitcast():
             return _bitcast(site.of(op.value.type.element), operands[0], op.result.type.element)
     raise UnsupportedError(f"op '{op.name}' has no LLVM rule.")
+
+
+def _rarely(site: Site, op: ops.Rarely, condition: str, value: str, *arguments: str) -> str:
+    """A branch around the region, for whoever needs it."""
+    emitter, before = site.emitter, site.emitter.label
+    rare, after = (emitter.fresh_label(hint) for hint in ("rare", "after"))
+    emitter.branch_if(_any(site, condition), rare, after)
+    emitter.begin(rare)
+    found = _emit_region(site, op.rare, arguments)
+    if site.width > 1:
+        found = site.select(condition, found, value)
+    end = emitter.label
+    emitter.branch(after)
+    emitter.begin(after)
+    return emitter.phi(site.type, (value, before), (found, end))
+
+
+def _any(site: Site, condition: str) -> str:
+    if site.width == 1:
+        return condition
+    function = f"llvm.vector.reduce.or.v{site.width}i1"
+    return site.emitter.call("i1", function, (site.mask_type, condition))
+
+
+def _emit_region(site: Site, region: Region, arguments: Sequence[str]) -> str:
+    """The value that a region of elementwise ops yields."""
+    names = dict(zip(region.arguments, arguments, strict=True))
+    for op in region.ops:
+        if isinstance(op, ops.Constant):
+            names[op.result] = constant_text(op.value, op.result.type.scalar, site.width)
+        elif not isinstance(op, ops.Yield):
+            operands = [names[operand] for operand in op.operands_flat]
+            names[op.result] = emit_elementwise(site.emitter, op, operands, site.width, site.target)
+    (result,) = region.terminator.operands_flat
+    return names[result]
 
 
 # --- choosing a rule -----------------------------------------------------------------------------

@@ -71,6 +71,15 @@ def _is_elementwise(region: Region) -> bool:
     )
 
 
+def _rarely(instance: Instance, op: ops.Rarely) -> Sequence[Datum]:
+    condition, value = instance.array(op.condition), instance.array(op.value)
+    if not condition.any():
+        return [value]
+    arguments = [instance.array(argument) for argument in op.arguments]
+    (rare,) = combine_blocks(instance, op.rare, arguments)
+    return [np.where(condition, rare, value)]
+
+
 def _dot(instance: Instance, op: ops.Dot) -> Sequence[Datum]:
     """Exact products whatever the precision, summed in 64 bits and rounded once."""
     wide = np.int64 if op.is_integer else np.float64
@@ -110,6 +119,7 @@ def _if(instance: Instance, op: ops.If) -> Sequence[Datum]:
 REGION_RULES: dict[type[Op], Rule] = {
     ops.Reduce: _reduce,
     ops.Scan: _scan,
+    ops.Rarely: _rarely,
     ops.Dot: _dot,
     ops.For: _for,
     ops.While: _while,

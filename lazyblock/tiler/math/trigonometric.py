@@ -1,17 +1,20 @@
-"""sin, cos, tan for every finite argument, without branches.
+"""sin, cos, tan for every finite argument.
 
-|x| 2/pi = n + h with |h| <= 1/2 is found modulo 4 from the stored bits of 2/pi: only a window of
-them counts, chosen by the exponent of x (Payne and Hanek's method); everything above it gives a
-multiple of 4. float32 multiplies its 24 bits by the window in 64-bit integers; float64 takes words
-of 53 bits, whose products with x are exact pairs, and keeps h to three words, as doubles come as
-near as 2^-61 to multiples of pi/2.
+|x| = n pi/2 + r with |r| <= pi/4, nearly. Usual arguments take n times three words of pi/2 away
+(Cody and Waite's method); with fused multiply-adds, the first difference is exact.
+Others are rare: |x| 2/pi = n + h with |h| <= 1/2 is found modulo 4 from the stored bits of 2/pi.
+Only a window of them counts, chosen by the exponent of x (Payne and Hanek's method); everything
+above it gives a multiple of 4. float32 multiplies its 24 bits by the window in 64-bit integers;
+float64 takes words of 53 bits, whose products with x are exact pairs, and keeps h to three words,
+as doubles come as near as 2^-61 to multiples of pi/2.
 Coefficients: minimax fits of relative error (Remez), rounded one by one with a new fit of the rest.
-Source: M. Payne, R. Hanek, Radian reduction for trigonometric functions, SIGNUM 18(1), 1983.
+Sources: W. J. Cody, W. Waite, Software Manual for the Elementary Functions, 1980. M. Payne,
+R. Hanek, Radian reduction for trigonometric functions, SIGNUM 18(1), 1983.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
@@ -60,24 +63,46 @@ _COS = {
 }
 
 
+_FAR = {SINGLE: 2.0**16, DOUBLE: 2.0**24}  # from here on, arguments are rare
+
+_OfReduced = Callable[[Builder, Value, Value, Pair], Value]  # of x, and |x| as n and r
+
+
 def sin(b: Builder, x: Value) -> Value:
     """Sine of x in radians."""
-    n, r = _reduce(b, x)
-    turned = _turn(b, n, *_sin_and_cos(b, r))
-    sign = b.and_(to_bits(b, x), format_of(x).sign_bit)
-    return _nan_unless_finite(b, x, _flip_sign(b, turned, sign))
+    return _near_or_far(b, x, _sin)
 
 
 def cos(b: Builder, x: Value) -> Value:
     """Cosine of x in radians."""
-    n, r = _reduce(b, x)
-    return _nan_unless_finite(b, x, _turn(b, b.add(n, 1), *_sin_and_cos(b, r)))
+    return _near_or_far(b, x, _cos)
 
 
 def tan(b: Builder, x: Value) -> Value:
     """Tangent of x in radians."""
+    return _near_or_far(b, x, _tan)
+
+
+def _near_or_far(b: Builder, x: Value, function: _OfReduced) -> Value:
+    def far(x: Value) -> Value:
+        return _nan_unless_finite(b, x, function(b, x, *_reduce_far(b, b.abs(x))))
+
+    size = b.abs(x)
+    near = function(b, x, *_reduce_near(b, size))
+    return b.rarely(b.compare("ge", size, _FAR[format_of(x)]), near, far, x)
+
+
+def _sin(b: Builder, x: Value, n: Value, r: Pair) -> Value:
+    sign = b.and_(to_bits(b, x), format_of(x).sign_bit)
+    return _flip_sign(b, _turn(b, n, *_sin_and_cos(b, r)), sign)
+
+
+def _cos(b: Builder, x: Value, n: Value, r: Pair) -> Value:
+    return _turn(b, b.add(n, 1), *_sin_and_cos(b, r))
+
+
+def _tan(b: Builder, x: Value, n: Value, r: Pair) -> Value:
     form = format_of(x)
-    n, r = _reduce(b, x)
     sine, cosine = (fast_two_sum(b, *words) for words in _sin_and_cos(b, r))
     is_odd = b.compare("ne", b.and_(n, 1), 0)
     above, below = (
@@ -86,7 +111,7 @@ def tan(b: Builder, x: Value) -> Value:
     )
     ratio = divide_pairs(b, above, below)[0] if form is DOUBLE else b.div(above[0], below[0])
     sign = b.and_(b.xor(to_bits(b, x), b.shl(n, form.bits.bits - 1)), form.sign_bit)
-    return _nan_unless_finite(b, x, _flip_sign(b, ratio, sign))
+    return _flip_sign(b, ratio, sign)
 
 
 def sin_of_pi(b: Builder, x: Value) -> Value:
@@ -133,14 +158,24 @@ def _sin_and_cos(b: Builder, r: Pair) -> tuple[Pair, Pair]:
 # --- reduction ------------------------------------------------------------------------------------
 
 
-def _reduce(b: Builder, x: Value) -> tuple[Value, Pair]:
-    """Integer n (its two lowest bits count) and r with |x| = n pi/2 + r modulo 2 pi."""
-    size = b.abs(x)
-    reduce, small = (_reduce_double, 0.78) if format_of(x) is DOUBLE else (_reduce_single, 1.0)
-    n, (high, low) = reduce(b, size)
-    is_small = b.compare("lt", size, small)
-    high, low = b.select(is_small, size, high), b.select(is_small, 0.0, low)
-    return b.select(is_small, 0, n), (high, low)
+# Both give an integer n, whose two lowest bits count, and r with |x| = n pi/2 + r modulo 2 pi.
+
+
+def _reduce_near(b: Builder, size: Value) -> tuple[Value, Pair]:
+    """Of |x| below _FAR: whatever pi/2 has beyond three words is too small to count."""
+    form = format_of(size)
+    shifted = b.fma(size, float(2 / Fraction(PI)), form.rounder)
+    turns = b.sub(shifted, form.rounder)
+    first, second, third = form.words(Fraction(PI) / 2, 3)
+    rest = b.fma(turns, -first, size)
+    high = b.fma(turns, -second, rest)
+    low = b.fma(turns, -third, b.fma(turns, -second, b.sub(rest, high)))
+    pair = fast_two_sum(b, high, low)
+    return to_bits(b, shifted), pair if form is DOUBLE else (pair[0], b.full_like(high, 0.0))
+
+
+def _reduce_far(b: Builder, size: Value) -> tuple[Value, Pair]:
+    return (_reduce_double if format_of(size) is DOUBLE else _reduce_single)(b, size)
 
 
 # For 1 <= x < 2 the window's first bit has weight 2 in units of x's last place.
@@ -154,7 +189,7 @@ _WINDOW_WORDS = [
 def _reduce_single(b: Builder, size: Value) -> tuple[Value, Pair]:
     bits = b.bitcast(size, uint32)
     mantissa = b.cast(b.or_(b.and_(bits, 0x7FFFFF), 0x800000), uint64)
-    exponent = b.sub(b.shr(bits, 23), SINGLE.bias)  # of no account where it is negative
+    exponent = b.sub(b.shr(bits, 23), SINGLE.bias)
     is_far = b.compare("ge", exponent, 64)
     first, second, third = (
         b.select(is_far, b.full_like(mantissa, far), b.full_like(mantissa, near))

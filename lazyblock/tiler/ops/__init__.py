@@ -10,6 +10,7 @@ from lazyblock.tiler.ops.arith import (
     Compare,
     Fma,
     Math,
+    Rarely,
     Select,
     Unary,
 )
@@ -35,7 +36,19 @@ OPS: dict[str, type[Op]] = {
     kind.name: kind
     for kind in (
         *(ProgramId, NumPrograms, Arange, Constant, Splat),
-        *(Unary, Binary, Compare, Select, Fma, Math, Approximate, Cast, Bitcast, AddPointer),
+        *(
+            Unary,
+            Binary,
+            Compare,
+            Select,
+            Rarely,
+            Fma,
+            Math,
+            Approximate,
+            Cast,
+            Bitcast,
+            AddPointer,
+        ),
         *(Broadcast, ExpandDims, Reshape, Transpose, Join, Split, ExchangeBits),
         *(Gather, Histogram, Print, Assert),
         *(Load, Store, AtomicRmw, AtomicCas, Barrier),
@@ -47,7 +60,7 @@ __all__ = [
     "OPS",
     "Combining",
     *("ProgramId", "NumPrograms", "Arange", "Constant", "Splat"),
-    *("Unary", "Binary", "Compare", "Select", "Fma", "Math", "Approximate"),
+    *("Unary", "Binary", "Compare", "Select", "Rarely", "Fma", "Math", "Approximate"),
     *("Cast", "Bitcast", "AddPointer"),
     *("Broadcast", "ExpandDims", "Reshape", "Transpose", "Join", "Split", "ExchangeBits"),
     *("Gather", "Histogram", "Print", "Assert"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lazyblock.tiler.ir import Op, Trait, Value, attribute, operand, operands
+from lazyblock.tiler.ir import Op, Region, Trait, Value, attribute, operand, operands, region
 from lazyblock.tiler.ops.checks import require, require_same_shape, require_same_type
 from lazyblock.tiler.types import (
     SCALARS,
@@ -145,6 +145,30 @@ class Select(Op):
         require_same_shape(self.condition, self.on_true)
         require_same_type(self.on_true, self.on_false)
         return [self.on_true.type]
+
+
+@dataclass(eq=False)
+class Rarely(Op):
+    """`condition ? rare(*arguments) : value`, element by element; few elements are rare.
+
+    The region is made of elementwise ops on scalars; where all of a run of elements take `value`,
+    it is passed over.
+    """
+
+    name = "rarely"
+    traits = _ELEMENTWISE
+    condition: Value = operand()
+    value: Value = operand()
+    rare: Region = region()
+    arguments: tuple[Value, ...] = operands()
+
+    def infer(self) -> Sequence[BlockType]:
+        require(self.condition.type.element == int1, "rarely needs an i1 condition")
+        require_same_shape(self.condition, self.value, *self.arguments)
+        given = [argument.type.element for argument in self.arguments]
+        taken = [argument.type.element for argument in self.rare.arguments]
+        require(given == taken, f"the region takes {taken}, is given {given}")
+        return [self.value.type]
 
 
 @dataclass(eq=False)
