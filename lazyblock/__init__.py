@@ -61,6 +61,7 @@ from lazyblock.tracer import (
     nan_functions,
     numpy_names,
     order_statistics,
+    overlap,
     padding,
     polynomials,
     putting,
@@ -101,6 +102,7 @@ from lazyblock.tracer.manipulation import *
 from lazyblock.tracer.nan_functions import *
 from lazyblock.tracer.numpy_names import *
 from lazyblock.tracer.order_statistics import *
+from lazyblock.tracer.overlap import *
 from lazyblock.tracer.padding import *
 from lazyblock.tracer.polynomials import *
 from lazyblock.tracer.putting import *
@@ -178,6 +180,7 @@ __all__ += manipulation.__all__
 __all__ += nan_functions.__all__
 __all__ += numpy_names.__all__
 __all__ += order_statistics.__all__
+__all__ += overlap.__all__
 __all__ += padding.__all__
 __all__ += polynomials.__all__
 __all__ += putting.__all__

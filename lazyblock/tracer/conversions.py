@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import html
-import pickle
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -43,15 +41,12 @@ class Conversions(Handle):
         self._values("tofile").tofile(fid, sep, format)
 
     def dumps(self) -> bytes:
-        """Evaluate and give a pickle of the array."""
-        return pickle.dumps(self)
+        """Evaluate and give a pickle of the elements as a NumPy array."""
+        return self._values("dumps").dumps()
 
     def dump(self, file: Any) -> None:
-        """Evaluate and write a pickle of the array to a file or path."""
-        if hasattr(file, "write"):
-            file.write(self.dumps())
-        else:
-            Path(file).write_bytes(self.dumps())
+        """Evaluate and write a pickle of the elements, as a NumPy array, to a file or path."""
+        self._values("dump").dump(file)
 
     def tolist(self) -> Any:
         """Evaluate and give nested lists of Python numbers."""

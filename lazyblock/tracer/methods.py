@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 numpy_calls = lazy_import("lazyblock.tracer.numpy_calls")
 host_calls = lazy_import("lazyblock.tracer.host_calls")
+host_functions = lazy_import("lazyblock.tracer.host_functions")
 
 NDArray = npt.NDArray[Any]
 
@@ -134,6 +135,22 @@ class Methods(Attributes, Folds):
         bits.setflags(write=False)
         return bits  # type: ignore[no-any-return]
 
+    def getfield(self, dtype: Any, offset: int = 0) -> Self:
+        """The bits of a part of each element as another dtype: a copy that is read-only."""
+        target = dtypes.as_dtype(dtype)
+        np.empty(0, self.dtype).getfield(target, offset)  # which refuses what does not fit
+        spec = [(self.shape, target)]
+        (bits,) = host_calls.host_call(_field_on_host, [self], spec, dtype=target, offset=offset)
+        bits.setflags(write=False)
+        return bits  # type: ignore[no-any-return]
+
+    def setfield(self, val: Any, dtype: Any, offset: int = 0) -> None:
+        """Evaluate, and write the bits of values into a part of each element."""
+        array: Any = self
+        values = np.array(self._values("setfield"))
+        values.setfield(host_functions.to_host(val, "setfield"), dtypes.as_dtype(dtype), offset)
+        array[...] = values
+
     def byteswap(self, inplace: bool = False) -> Self:
         """The elements with their bytes in opposite order."""
         spec = [(self.shape, self.dtype)]
@@ -213,6 +230,10 @@ class Methods(Attributes, Folds):
 
 def _view_on_host(x: NDArray, *, dtype: Any) -> NDArray:
     return x.view(dtype)
+
+
+def _field_on_host(x: NDArray, *, dtype: Any, offset: int) -> NDArray:
+    return x.getfield(dtype, offset)
 
 
 def _byteswap_on_host(x: NDArray) -> NDArray:

@@ -28,9 +28,9 @@ _SUBMODULES = {"numpy.linalg": "linalg", "numpy.fft": "fft"}
 _ALIASES = {"amax": "max", "amin": "min", "around": "round"}
 # Settings of NumPy's that change nothing here: arrays have one memory order and one class.
 _WITHOUT_EFFECT = {"order", "subok", "like"}
-# Functions that write, print or compare memory: they get NumPy arrays.
+# Functions that write files or print: they get NumPy arrays.
 _ON_HOST = {np.save, np.savez, np.savez_compressed, np.savetxt}
-_ON_HOST |= {np.array2string, np.array_repr, np.array_str, np.shares_memory, np.may_share_memory}
+_ON_HOST |= {np.array2string, np.array_repr, np.array_str}
 # Functions that write into their first argument: NumPy's own arrays get values.
 _WRITING = {np.copyto, np.fill_diagonal, np.place, np.put, np.put_along_axis, np.putmask}
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lazyblock import dtypes
+from lazyblock.errors import ValueRangeError
 from lazyblock.tracer.array import Array
 from lazyblock.tracer.host_functions import to_host
 from lazyblock.tracer.random_source import Size, Source, check_parameters
@@ -79,6 +80,16 @@ class HostDistributions(Source):
         """Rows of counts that sum to `n`."""
         shares = np.asarray(to_host(pvals, "random"), np.float64)
         return self._on_host("multinomial", (n, shares), size, dtypes.int64, shares.shape)
+
+    def multivariate_hypergeometric(
+        self, colors: Any, nsample: int, size: Size = None, method: str = "marginals"
+    ) -> Array:
+        """Rows of counts of each color among `nsample` items that are taken away."""
+        items = np.asarray(to_host(colors, "random"))
+        if method not in ("marginals", "count"):
+            raise ValueRangeError('method must be "count" or "marginals".')
+        given = items, nsample
+        return self._on_host("multivariate_hypergeometric", given, size, dtypes.int64, items.shape)
 
     def multivariate_normal(self, mean: Any, cov: Any, size: Size = None) -> Array:
         """Rows of normal numbers with these means and covariances."""

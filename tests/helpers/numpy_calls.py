@@ -158,7 +158,7 @@ def is_offered(name):
 
 # What NumPy calls by itself, with the values of arrays, or finds by another name.
 _OF_NUMPY = {"array2string", "array_repr", "array_str", "amax", "amin", "around", "unique"}
-_OF_NUMPY |= {"save", "savetxt", "savez", "savez_compressed", "shares_memory", "may_share_memory"}
+_OF_NUMPY |= {"save", "savetxt", "savez", "savez_compressed"}
 _OF_NUMPY |= {"row_stack"}
 
 

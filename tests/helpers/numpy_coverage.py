@@ -29,8 +29,6 @@ DIFFERENCES = {
     "linalg.eig": "always complex",
     "linalg.eigvals": "always complex",
     "unique_values": "sorted, where NumPy leaves the order open",
-    "shares_memory": "never: what NumPy sees are copies",
-    "may_share_memory": "never: what NumPy sees are copies",
     "polyval": "values of polynomials, no compositions with `poly1d`",
 }
 _HEAD = """# NumPy's functions on lazy arrays

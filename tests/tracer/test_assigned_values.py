@@ -1,5 +1,6 @@
 """Values of all kinds, assigned to elements: NumPy's conversions and errors."""
 
+import itertools
 import warnings
 
 import numpy as np
@@ -105,9 +106,30 @@ def test_conjugates_in_an_array():
 
 
 def test_pickles_in_files(tmp_path):
-    x = lb.asarray(np.arange(3.0))
-    x.dump(tmp_path / "x")
-    assert_equal_values(np.load(tmp_path / "x", allow_pickle=True).numpy(), x.numpy())
-    with open(tmp_path / "y", "wb") as file:
-        x.dump(file)
-    assert (tmp_path / "y").read_bytes() == x.dumps()
+    x = np.arange(3.0)
+    lb.asarray(x).dump(tmp_path / "x")
+    assert_equal_values(np.load(tmp_path / "x", allow_pickle=True), x)
+    assert lb.asarray(x).dumps() == x.dumps()
+
+
+def test_arrays_of_one_base_share_memory():
+    x = np.zeros((4, 6), np.complex64)
+    views = [
+        lambda a: a,
+        lambda a: a[:2],
+        lambda a: a[2:, ::2],
+        lambda a: a[:, 1::2].T,
+        lambda a: a.real,
+        lambda a: a.imag[::-1],
+        lambda a: a.imag.view("i4")[0],
+        lambda a: a[:0],
+        lambda a: a.copy(),
+    ]
+    base = lb.asarray(x)
+    ours, theirs = [view(base) for view in views], [view(x) for view in views]
+    with lb.forbid_eval():
+        for i, j in itertools.combinations_with_replacement(range(len(views)), 2):
+            for function in (np.shares_memory, np.may_share_memory):
+                assert function(ours[i], ours[j]) == function(theirs[i], theirs[j]), (i, j)
+    assert not lb.shares_memory(base, x)
+    assert lb.shares_memory(x, x[1:])

@@ -1,6 +1,7 @@
 """Calls that arrange, index, sort and make arrays, and that ask about them."""
 
 import io
+import os
 
 import numpy as np
 
@@ -189,8 +190,11 @@ CALLS = [
     call("ndarray.clip", REALS, -1, 1, dtype=np.float32, casting="same_kind"),
     call("moveaxis", CUBE, range(2), range(1, 3)),
     call("astype", REALS, np.float32),
-    evaluating("shares_memory", REALS, INTS),
-    evaluating("may_share_memory", REALS, INTS),
+    call("shares_memory", REALS, INTS),
+    call("may_share_memory", REALS, INTS),
+    evaluating("loadtxt", ["1 2", "3 4"]),
+    evaluating("genfromtxt", ["1,2", "3,x"], delimiter=","),
+    evaluating("from_dlpack", REALS),
     evaluating("save", io.BytesIO(), REALS),
     evaluating("savez", io.BytesIO(), REALS, INTS),
     evaluating("savez_compressed", io.BytesIO(), named=REALS),
@@ -237,6 +241,13 @@ CALLS = [
     call("ndarray.byteswap", INTS),
     call("ndarray.view", REALS, np.int64),
     call("ndarray.setflags", REALS, write=False),
+    call("ndarray.getfield", REALS, np.int32, 4),
+    call("ndarray.getfield", REALS, np.int64, 4),
+    evaluating("ndarray.setfield", REALS, 3, np.int32, 4),
+    evaluating("ndarray.dumps", REALS),
+    evaluating("ndarray.dump", REALS, io.BytesIO()),
+    evaluating("ndarray.tofile", REALS, os.devnull),
+    call("ndarray.to_device", REALS, "cpu"),
     call("ndarray.resize", sample(6), (2, 2)),
 ]
 
