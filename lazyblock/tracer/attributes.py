@@ -88,10 +88,11 @@ class Flat:
 
     def __getitem__(self, key: Any) -> Any:
         self._check(key)
-        return self.base.reshape(-1)[key].copy()
+        return self.base.reshape(-1)[_plain(key)].copy()
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self._check(key)
+        key = _plain(key)
         elements = self.base.flatten()
         if isinstance(key, int):
             try:
@@ -104,6 +105,8 @@ class Flat:
         self.base[...] = elements.reshape(self.base.shape)
 
     def _check(self, key: Any) -> None:
+        if isinstance(key, tuple) and len(key) > 1:
+            raise IndexingError("too many indices for flat iterator")
         if isinstance(key, int) and not -len(self) <= key < len(self):
             raise IndexingError(f"index {key} is out of bounds for size {len(self)}")
 
@@ -113,6 +116,11 @@ class Flat:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return self.base.flatten().__array__(dtype, copy=copy)
+
+
+def _plain(key: Any) -> Any:
+    """A key, which may be the `flat` of an array."""
+    return key.copy() if isinstance(key, Flat) else key
 
 
 def _repeated(value: Any, count: int) -> Any:

@@ -6,6 +6,7 @@ them up: one kernel, exact for ints.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -119,7 +120,10 @@ def sliding_window_view(
         tuple(int(e == d or (e >= array.ndim and axes[e - array.ndim] == d)) for e in range(rank))
         for d in range(array.ndim)
     )
-    return array.see(IndexMap((0,) * array.ndim, rows, rank), (*shape, *window))
+    shown = array.see(IndexMap((0,) * array.ndim, rows, rank), (*shape, *window))
+    if shown._view is not None and not writeable:
+        shown._view = replace(shown._view, repeats=True)
+    return shown
 
 
 def kron(a: Any, b: Any) -> Array:

@@ -238,15 +238,26 @@ def empty_like(
 
 
 def arange(
-    start: float,
+    start: Any = None,
     /,
     stop: float | None = None,
     step: float = 1,
     dtype: Any = None,
     *,
     device: str | None = None,
+    **named: Any,
 ) -> Array:
-    """start, start + step, ... below `stop` (of one number: 0 .. start - 1)."""
+    """start, start + step, ... below `stop` (of one number: 0 .. start - 1).
+
+    named: `start`, by its name.
+    """
+    if named.keys() - {"start"} or ("start" in named and (start is not None or stop is None)):
+        raise DTypeError(f"arange() got an unexpected keyword argument '{next(iter(named))}'")
+    start = named.get("start", start)
+    if start is None:
+        if stop is None:
+            raise DTypeError("arange() requires stop to be specified.")
+        start = 0
     first, end = (0, start) if stop is None else (start, stop)
     if step == 0:
         raise ValueRangeError("Maximum allowed size exceeded")

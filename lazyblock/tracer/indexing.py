@@ -30,6 +30,7 @@ _VALID = (
 )
 _BASIC = frozenset((int, slice, type(None), type(Ellipsis)))
 _ENDS = frozenset((int, type(None)))  # of usual slices
+_MOST_AXES = 64  # NumPy's limit
 
 
 @dataclass(frozen=True)
@@ -251,6 +252,11 @@ def _affine(shape: Shape, entries: Sequence[Any]) -> tuple[IndexMap, Shape]:
             offsets.append(_checked(entry, axis, shape[axis]))
             selected.append((None, 0))
     rank = len(result)
+    if rank > _MOST_AXES:
+        raise IndexingError(
+            f"number of dimensions must be within [0, {_MOST_AXES}], indexing result would have "
+            f"{rank}"
+        )
     rows = tuple(
         tuple(step if e == target else 0 for e in range(rank)) for target, step in selected
     )

@@ -133,3 +133,24 @@ def test_arrays_of_one_base_share_memory():
                 assert function(ours[i], ours[j]) == function(theirs[i], theirs[j]), (i, j)
     assert not lb.shares_memory(base, x)
     assert lb.shares_memory(x, x[1:])
+
+
+def test_windows_cannot_be_written():
+    x = lb.asarray(np.arange(6.0))
+    with pytest.raises(ValueError, match="read-only"):
+        np.lib.stride_tricks.sliding_window_view(x, 3)[0] = 1
+    assert_equal_values(interpret_array(x), np.arange(6.0))
+
+
+def test_results_have_no_more_axes_than_numpys():
+    x = lb.asarray(np.zeros(2))
+    for key in ((None,) * 64, (np.array([0]), *(None,) * 64)):
+        with pytest.raises(IndexError, match=r"within \[0, 64\]"):
+            x[key]
+
+
+def test_flat_takes_flat_positions():
+    x, places = np.arange(6).reshape(2, 3), np.array([[5, 0], [1, 1]])
+    assert_equal_values(lb.asarray(x).flat[lb.asarray(places).flat].numpy(), x.flat[places.flat])
+    with pytest.raises(IndexError, match="too many indices"):
+        lb.asarray(x).flat[0, 1]

@@ -69,6 +69,9 @@ m.full_like(a=x, fill_value=3)
 m.asarray(a=[1, 2])
 m.array(object=[1, 2])
 m.array([1, 2], ndmin=2)
+m.arange(stop=3)
+m.arange(start=3, stop=9, step=2.0)
+m.arange(1, stop=4)
 m.eye(3, M=4)
 m.eye(N=3, M=2, k=1)
 m.linspace(start=0, stop=1, num=5)
@@ -149,6 +152,11 @@ def test_calls_that_fit_neither_are_refused():
         lb.sum(x, axes=0)
     with pytest.raises(TypeError, match="missing 1 required positional argument"):
         lb.reshape(x)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'end'"):
+        lb.arange(end=3)
+    for wrong in ({}, {"step": 3}, {"start": 4}):
+        with pytest.raises(TypeError, match="arange"):
+            lb.arange(**wrong)
     with pytest.raises(TypeError, match="unexpected keyword argument 'dtype'"):
         lb.erf(x, dtype="f4")
     with pytest.raises(TypeError, match="cannot be interpreted as an integer"):

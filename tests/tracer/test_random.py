@@ -186,6 +186,9 @@ def test_discrete_distributions():
     assert abs(trials.mean() - 4) < 0.3
     assert abs(rng.poisson([3, 3], (COUNT, 2)).numpy().mean() - 3) < 0.1
     assert rng.multinomial(10, [0.2, 0.8], 3).numpy().sum(1).tolist() == [10] * 3
+    items = rng.multivariate_hypergeometric([3, 4, 5], 6, 2)
+    assert items.numpy().sum(1).tolist() == [6, 6]
+    assert (items.numpy() <= [3, 4, 5]).all()
     assert rng.dirichlet([1, 2, 3], (2, 4)).shape == (2, 4, 3)
     assert rng.multivariate_normal([0, 1], np.eye(2), 3).numpy().shape == (3, 2)
 
