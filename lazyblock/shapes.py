@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lazyblock.errors import AxisError, ShapeError
+from lazyblock.errors import AxisError, ShapeError, ValueRangeError
 
 Shape = tuple[int, ...]
 Strides = tuple[int, ...]
@@ -145,3 +145,17 @@ def folded_shape(shape: Shape, axes: Sequence[int], keepdims: bool) -> Shape:
     if keepdims:
         return tuple(1 if a in axes else n for a, n in enumerate(shape))
     return tuple(n for a, n in enumerate(shape) if a not in axes)
+
+
+def check_grid(name: str, grid: tuple[int, int, int]) -> None:
+    """Raise ValueRangeError for a launch of `name` whose instances int32 cannot number."""
+    if min(grid) < 0:
+        raise ValueRangeError(f"The grid {grid} of '{name}' is negative.")
+    if max(grid) > _MOST_INSTANCES:
+        raise ValueRangeError(
+            f"The grid {grid} of '{name}' has more than {_MOST_INSTANCES} instances on an axis.",
+            hint="let an instance do more, or use another axis of the grid.",
+        )
+
+
+_MOST_INSTANCES = 2**31 - 1  # program ids are int32

@@ -15,8 +15,9 @@ import numpy as np
 
 from lazyblock.backend.kernel import CompiledKernel
 from lazyblock.backend.runtime.device import Device, Grid, Launch, LoadedKernel, pack_scalar
-from lazyblock.errors import LaunchError, ValueRangeError
+from lazyblock.errors import LaunchError
 from lazyblock.events import KernelLaunch, emit, listeners
+from lazyblock.shapes import check_grid
 from lazyblock.tiler.ir import Parameter, Program, walk
 from lazyblock.tiler.types import PointerType, ScalarType, to_numpy
 
@@ -83,8 +84,7 @@ class BlockKernel:
             return self._pack_rounded(values, grid)
 
     def _bind(self, grid: Grid) -> Launch:
-        if min(grid) < 0:
-            raise ValueRangeError(f"The grid {grid} of '{self.kernel.name}' is negative.")
+        check_grid(self.kernel.name, grid)
         if self.device.target.is_gpu and any(map(int.__gt__, grid, _MOST_PROGRAMS)):
             raise LaunchError(
                 f"The grid {grid} of '{self.kernel.name}' is larger than {_MOST_PROGRAMS}."

@@ -7,8 +7,7 @@ and, if the kernel has written into them, back.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from lazyblock.language.eager import EagerBuilder
 from lazyblock.language.function import KernelFunction
 from lazyblock.language.specs import ArgumentSpec, Constant, Pointer, Tuple
 from lazyblock.language.tensor import tensor
+from lazyblock.shapes import check_grid
 from lazyblock.tiler.interpret.memory import memory_of
 from lazyblock.tiler.types import to_numpy
 
@@ -38,6 +38,7 @@ def run_eagerly(
     debug: bool,
 ) -> None:
     """Run every program instance; leaves are the arguments without the constants, flat."""
+    check_grid(function.name, grid)
     builder = EagerBuilder(function.name, grid)
     builder.debug = debug
     memory = _HostMemory()
@@ -48,10 +49,15 @@ def run_eagerly(
             name: _make_argument(builder, name, spec, supply, memory)
             for name, spec in specs.items()
         }
-        for z, y, x in itertools.product(*map(range, reversed(grid))):
-            builder.place = (x, y, z)
+        for place in _places(grid):
+            builder.place = place
             function.eager(**arguments)
     memory.write_back()
+
+
+def _places(grid: Grid) -> Iterator[Grid]:
+    """All instances, axis 0 fastest; not `itertools.product`, which keeps whole ranges."""
+    return ((x, y, z) for z in range(grid[2]) for y in range(grid[1]) for x in range(grid[0]))
 
 
 def _make_argument(

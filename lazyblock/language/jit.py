@@ -259,7 +259,7 @@ class JitFunction(KernelFunction, KernelInterface):
         for name, value in options.items():
             if name in settings:
                 if value is not None:
-                    settings[name] = bool(value) if name in _SWITCHES else operator.index(value)
+                    settings[name] = bool(value) if name in _SWITCHES else _as_count(name, value)
             elif name not in IGNORED_OPTIONS:
                 raise LaunchError(
                     f"'{self.name}' has no parameter and a launch no option '{name}'.",
@@ -363,6 +363,13 @@ class JitFunction(KernelFunction, KernelInterface):
                 program = self._build(kinds, values, self._read_options(options))
                 self._programs[key] = program
         return program
+
+
+def _as_count(name: str, value: Any) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise ValueRangeError(f"{name} is {value!r}, expected an integer.") from None
 
 
 def _check_power_of_two(name: str, value: int, most: int) -> None:

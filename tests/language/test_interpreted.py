@@ -170,3 +170,11 @@ def test_buffers_tell_their_extent_by_shape_and_strides(settings):
     np.testing.assert_array_equal(out, x[::-2])
     with lb.config.scope(interpret=True), pytest.raises(errors.LaunchError, match="which has 7"):
         copy[(1,)](Buffer(x[::2]), Buffer(out), 3)
+
+
+def test_read_only_arrays_are_not_written():
+    x = np.zeros(8, np.float32)
+    out = np.zeros(8, np.float32)
+    out.flags.writeable = False
+    with pytest.raises(errors.LaunchError, match=r"'store' at .* writes into 'out_ptr'"):
+        interpreted[(1,)](x, out, 8, BLOCK=8)

@@ -117,8 +117,14 @@ def test_bad_grids_are_told():
         double[2.5](x, 8, BLOCK=8)
     with pytest.raises(errors.ValueRangeError, match="1 to 3 extents"):
         double[1, 1, 1, 1](x, 8, BLOCK=8)
-    with pytest.raises(errors.ValueRangeError, match="is negative"):
-        double[(-1,)](x, 8, BLOCK=8)
+    for interpret in (False, True):
+        with lb.config.scope(interpret=interpret):
+            with pytest.raises(errors.ValueRangeError, match="is negative"):
+                double[(-1,)](x, 8, BLOCK=8)
+            with pytest.raises(errors.ValueRangeError, match="instances on an axis"):
+                double[(2**33,)](x, 8, BLOCK=8)
+    with pytest.raises(errors.ValueRangeError, match="num_warps is '4', expected an integer"):
+        double[(1,)](x, 8, BLOCK=8, num_warps="4")
 
 
 # --- arrays --------------------------------------------------------------------------------------

@@ -82,6 +82,11 @@ def _accesses(
         what = f"'{op.name}' at {op.line}"
         require_somewhere(what, Addresses(which, offset), active, element.pointee.nbytes)
         _check_bounds(instance, op, memory, lanes, offset)
+        if not isinstance(op, ops.Load) and not memory.elements.flags.writeable:
+            raise LaunchError(
+                f"{what} writes into '{memory.name}', which is a read-only array.",
+                hint="pass a copy, or 'x.setflags(write=True)' if the memory is yours.",
+            )
         found.append((memory, lanes, offset[lanes]))
     return found
 
