@@ -20,6 +20,7 @@ from lazyblock.language.context import use_builder
 from lazyblock.language.dtypes import pointer_type
 from lazyblock.language.eager import EagerBuilder
 from lazyblock.language.function import KernelFunction
+from lazyblock.language.mapped_memory import find_mapped_memory
 from lazyblock.language.specs import ArgumentSpec, Constant, Pointer, Tuple
 from lazyblock.language.tensor import tensor
 from lazyblock.shapes import check_grid
@@ -110,7 +111,7 @@ class _HostMemory:
             memory = memory_of("", array)
             if memory.holds(address):
                 return memory.elements.view(np.uint8)
-        return None
+        return find_mapped_memory(address)
 
     def write_back(self) -> None:
         """Give the arrays what was written into their copies."""

@@ -178,3 +178,17 @@ def test_read_only_arrays_are_not_written():
     out.flags.writeable = False
     with pytest.raises(errors.LaunchError, match=r"'store' at .* writes into 'out_ptr'"):
         interpreted[(1,)](x, out, 8, BLOCK=8)
+
+
+@pytest.mark.parametrize("settings", [{}, {"interpret": True}], ids=str)
+def test_addresses_in_plain_integers_are_followed(settings):
+    @lb.jit
+    def gather(table_ptr, out_ptr):
+        x_ptr = tl.load(table_ptr + tl.program_id(0)).to(tl.pointer_type(tl.float32))
+        tl.store(out_ptr + tl.program_id(0), tl.load(x_ptr + 1))
+
+    arrays = [np.arange(4, dtype=np.float32) + start for start in (0, 10)]
+    table, out = np.array([x.ctypes.data for x in arrays]), np.zeros(2, np.float32)
+    with lb.config.scope(**settings):
+        gather[(2,)](table, out)
+    np.testing.assert_array_equal(out, [1, 11])
