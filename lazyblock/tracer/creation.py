@@ -264,7 +264,14 @@ def arange(
     kinds = {type(value) for value in (first, end, step)}
     default = dtypes.float64 if any(issubclass(k, (float, np.floating)) for k in kinds) else None
     target = dtypes.as_dtype(dtype or default or dtypes.int64)
+    first, end = (int(x) if isinstance(x, np.bool_) else x for x in (first, end))
     size = max(math.ceil((end - first) / step), 0)
+    if dtypes.is_bool(target):
+        if size > 2:
+            raise DTypeError(
+                "arange() is only supported for booleans when the result has at most length 2."
+            )
+        return created(build.cast(_steps(first, step, size, dtypes.int64), target), device)
     return created(_steps(first, step, size, target), device)
 
 

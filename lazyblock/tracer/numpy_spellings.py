@@ -44,7 +44,10 @@ def _clip(
         if bound is _NOT_GIVEN and not is_named:
             raise DTypeError(f"clip() missing 1 required positional argument: '{name}'")
     if not is_named and (min is not _NOT_GIVEN or max is not _NOT_GIVEN):
-        raise ValueRangeError("Passing `min` or `max` besides `a_min` and `a_max` is forbidden.")
+        raise ValueRangeError(
+            "Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is "
+            "forbidden."
+        )
     bounds = (min, max) if is_named else (a_min, a_max)
     low, high = (None if bound is _NOT_GIVEN else bound for bound in bounds)
     return to_array(a).clip(low, high, out, **settings)

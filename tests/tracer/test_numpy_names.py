@@ -70,6 +70,9 @@ m.asarray(a=[1, 2])
 m.array(object=[1, 2])
 m.array([1, 2], ndmin=2)
 m.arange(stop=3)
+m.arange(2, dtype=bool)
+m.arange(6, 8, dtype="bool")
+m.arange(np.True_)
 m.arange(start=3, stop=9, step=2.0)
 m.arange(1, stop=4)
 m.eye(3, M=4)
@@ -154,6 +157,8 @@ def test_calls_that_fit_neither_are_refused():
         lb.reshape(x)
     with pytest.raises(TypeError, match="unexpected keyword argument 'end'"):
         lb.arange(end=3)
+    with pytest.raises(TypeError, match="length 2"):
+        lb.arange(3, dtype="bool")
     for wrong in ({}, {"step": 3}, {"start": 4}):
         with pytest.raises(TypeError, match="arange"):
             lb.arange(**wrong)
