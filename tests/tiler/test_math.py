@@ -83,6 +83,25 @@ def test_trigonometric_functions_of_hard_arguments(element):
         assert errors.max() <= SPECIFICATIONS[name].limits[element == float64], name
 
 
+@pytest.mark.parametrize("name", ["sin", "cos", "tan"])
+def test_float32_next_to_multiples_of_half_pi(name):
+    """All of them, on both sides of where the reduction changes; float64 is exact enough here."""
+    nearest = (np.arange(1, 80_000) * (np.pi / 2)).astype(np.float32)
+    x = np.concatenate([nearest, np.nextafter(nearest, np.float32(0)), nearest + nearest / 2**20])
+    true = getattr(np, name)(x.astype(np.float64))
+    unit = np.spacing(np.abs(true).astype(np.float32)).astype(np.float64)
+    errors = np.abs(evaluate(name, float32, x) - true) / unit
+    assert errors.max() <= SPECIFICATIONS[name].limits[0], x[errors.argmax()]
+
+
+@pytest.mark.parametrize("name", ["sin", "cos", "tan"])
+def test_float64_next_to_multiples_of_half_pi(name):
+    turns = np.random.default_rng(0).integers(1, 2**24, 100)
+    arguments = [np.concatenate([turns, turns[:20] % 100]) * (np.pi / 2)]
+    errors = errors_of(name, evaluate(name, float64, *arguments), arguments)
+    assert errors.max() <= SPECIFICATIONS[name].limits[1], arguments[0][errors.argmax()]
+
+
 @pytest.mark.parametrize("element", FORMATS, ids=str)
 def test_exact_results(element):
     powers = np.arange(-20, 21)

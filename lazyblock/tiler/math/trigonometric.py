@@ -168,8 +168,9 @@ def _reduce_near(b: Builder, size: Value) -> tuple[Value, Pair]:
     turns = b.sub(shifted, form.rounder)
     first, second, third = form.words(Fraction(PI) / 2, 3)
     rest = b.fma(turns, -first, size)
-    high = b.fma(turns, -second, rest)
-    low = b.fma(turns, -third, b.fma(turns, -second, b.sub(rest, high)))
+    product, error = two_product(b, turns, second)
+    high, lost = two_sum(b, rest, b.neg(product))
+    low = b.sub(lost, b.fma(turns, third, error))
     pair = fast_two_sum(b, high, low)
     return to_bits(b, shifted), pair if form is DOUBLE else (pair[0], b.full_like(high, 0.0))
 
