@@ -169,14 +169,24 @@ ndarray = Array
 
 
 def accept_numpy_calls(names: dict[str, Any], theirs: ModuleType) -> None:
-    """Have the functions among a module's names take calls that fit NumPy's only."""
+    """Have the functions among a module's names take calls that fit NumPy's only.
+
+    A function that is the main namespace's too is called as that.
+    """
     for name, ours in list(names.items()):
-        model = getattr(theirs, name, None)
+        is_main = isinstance(ours, FunctionType) and ours.__module__ in _MAIN
+        model = getattr(np if is_main else theirs, name, None)
         is_theirs = callable(model) and not isinstance(model, (type, np.ufunc))
         if is_theirs and isinstance(ours, FunctionType):
-            names[name] = _accepting(ours, model, names["__name__"])
+            home = __name__.partition(".")[0] if is_main else names["__name__"]
+            names[name] = _accepting(ours, model, home)
 
 
+# Chapters whose functions other modules show as well.
+_MAIN = ("lazyblock.tracer.linear_algebra", "lazyblock.tracer.manipulation")
+
+
+@functools.cache
 def _accepting(ours: Callable[..., Any], theirs: Any, home: str) -> Callable[..., Any]:
     @functools.wraps(ours)
     def called(*args: Any, **kwargs: Any) -> Any:
