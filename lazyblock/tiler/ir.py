@@ -36,6 +36,7 @@ class Trait(enum.Enum):
     ELEMENTWISE = "elementwise"  # results[i] depends on operands[i] only; all shapes equal
     COMMUTATIVE = "commutative"
     TERMINATOR = "terminator"
+    ISOLATED = "isolated"  # regions use no value from outside
 
 
 class Value:

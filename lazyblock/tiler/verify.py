@@ -144,7 +144,10 @@ def _check_combine(op: ops.Combining) -> None:
 def _check_rarely(op: ops.Rarely) -> None:
     yielded = [BlockType(op.value.type.element)]
     _require_types("rarely yields", op.rare.terminator.operands_flat, yielded)
+    own = {*op.rare.arguments, *(value for inner in op.rare.ops for value in inner.results)}
     for inner in op.rare.ops:
+        if not own.issuperset(inner.operands_flat):
+            raise VerifyError("rarely uses a value from outside")
         is_plain = inner.has(Trait.ELEMENTWISE) or isinstance(inner, (ops.Constant, ops.Yield))
         if not is_plain:
             raise VerifyError(f"rarely computes elements, not '{inner.name}'")

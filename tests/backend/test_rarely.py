@@ -10,7 +10,8 @@ from lazyblock.tiler.parser import parse_program
 from lazyblock.tiler.passes.eliminate_common import eliminate_common
 from lazyblock.tiler.passes.fold_constants import fold_constants
 from lazyblock.tiler.printer import print_program
-from lazyblock.tiler.types import float64
+from lazyblock.tiler.types import float32, float64
+from lazyblock.tiler.verify import verify_program
 from tests.helpers.block_ops import assert_block_op, block_kernel
 
 X = np.arange(-100, 156, dtype=np.float32).reshape(4, 64)
@@ -43,6 +44,19 @@ def test_it_is_printed_parsed_folded_and_merged_like_other_ops():
     assert print_program(parse_program(text)) == text
     merged = eliminate_common(fold_constants(program))
     assert sum(isinstance(op, ops.Rarely) for op in walk(merged.body)) == 1
+
+
+def test_scalars_outside_do_not_reach_into_the_region():
+    def build(b, x):
+        one = b.constant(3.0, float32)
+        scalar = b.constant(200.0, float32)
+        tripled = b.mul(scalar, one)
+        return [b.mul(of_large(b, x), b.splat(b.mul(of_large(b, scalar), tripled), x.shape))]
+
+    program = block_kernel(build, X)
+    optimised = fold_constants(eliminate_common(program))
+    verify_program(optimised)
+    assert optimised is not program
 
 
 @pytest.mark.parametrize(

@@ -156,7 +156,7 @@ class Rarely(Op):
     """
 
     name = "rarely"
-    traits = _ELEMENTWISE
+    traits = _ELEMENTWISE | {Trait.ISOLATED}
     condition: Value = operand()
     value: Value = operand()
     rare: Region = region()

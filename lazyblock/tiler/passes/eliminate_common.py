@@ -1,8 +1,8 @@
 """Common subexpression elimination.
 
 Takes: a verified program. Gives: the program in which equal pure ops are computed once.
-Keeps: order of all effects. An op may use the result of an equal op before it in its own region or
-in one around it. Loads merge while nothing was written between them.
+Keeps: order of all effects. An op may use the result of an equal op before it in its own region or,
+unless that is isolated, in one around it. Loads merge while nothing was written between them.
 Cost: one walk and one copy; a table lookup per op.
 """
 
@@ -51,7 +51,7 @@ class _Merger:
                 return
         self.epoch += writes  # a loop's body also sees what its last round wrote
         for region in op.regions:
-            self.visit(region, known.new_child())
+            self.visit(region, ChainMap() if op.has(Trait.ISOLATED) else known.new_child())
         self.epoch += writes
 
     def _key(self, op: Op) -> Hashable:
