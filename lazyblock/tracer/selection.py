@@ -13,7 +13,7 @@ import numpy as np
 
 from lazyblock import dtypes
 from lazyblock.errors import DTypeError, IndexingError, ShapeError, ValueRangeError
-from lazyblock.shapes import normalize_axis
+from lazyblock.shapes import broadcast_shapes, normalize_axis
 from lazyblock.tracer import ufunc_methods
 from lazyblock.tracer.arguments import as_arrays, as_operand, check_taken, floating_dtype, kind_of
 from lazyblock.tracer.array import Array
@@ -66,6 +66,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     operands = [as_operand(value) for value in (*choicelist, default)]
     kinds = [x.dtype if isinstance(x, Array) else type(x) for x in operands]
     dtype = dtypes.result_type(*kinds)
+    broadcast_shapes(*(x.shape for x in (*conditions, *map(to_array, operands))))
     for choice in map(to_array, operands[:-1]):  # of which NumPy makes arrays, numbers too
         check_cast(choice.dtype, dtype, "copyto")
     *choices, result = [to_array(x).astype(dtype) for x in operands]
@@ -145,7 +146,8 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -
         x, axis = x.ravel(), axis or 0
     axis = normalize_axis(axis, x.ndim, "compress")
     check_taken(out, (*x.shape[:axis], places.size, *x.shape[axis + 1 :]), x.dtype)
-    if places.size and places[-1] >= x.shape[axis]:
+    others = (*x.shape[:axis], *x.shape[axis + 1 :])
+    if places.size and places[-1] >= x.shape[axis] and 0 not in others:
         raise IndexingError(
             f"index {places[-1]} is out of bounds for axis {axis} with size {x.shape[axis]}"
         )

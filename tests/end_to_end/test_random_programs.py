@@ -22,10 +22,10 @@ FIRST_SEED = int(os.environ.get("LAZYBLOCK_FUZZ_SEED", "800000"))
 PARTS = 4  # tests that share them, for several workers
 
 
-def check_programs(run, count, number=0):
+def check_programs(run, count, number=0, is_large=False):
     """Draw the programs of `count` seeds and run them: the same ones in every run of the tests."""
     for start in range(FIRST_SEED + number * count, FIRST_SEED + (number + 1) * count):
-        ways.check(draw_program(random.Random(start).randint), run)
+        ways.check(draw_program(random.Random(start).randint, is_large), run)
 
 
 @pytest.mark.parametrize("part", range(PARTS))
@@ -50,6 +50,11 @@ def test_interpreted_programs_make_no_plans(monkeypatch):
 def test_computed_programs(run):
     """By kernels on the CPU: of all variables, one operation at a time, as a compiled function."""
     check_programs(run, PROGRAMS // 100)
+
+
+def test_programs_of_large_arrays():
+    """Thousands of elements: the tiles, split reductions and loops that small ones do not reach."""
+    check_programs(ways.run_fused, PROGRAMS // 250, is_large=True)
 
 
 def test_a_program_that_differs_is_printed_as_a_script(tmp_path):

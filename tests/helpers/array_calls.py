@@ -388,7 +388,7 @@ np.argwhere({x} != 0)
 NOT_BFLOAT16 = "clip|[*][*]|@|matmul|vecdot|smooth|gradient|trapezoid|norm|linspace|choose|fft|cov"
 NOT_BFLOAT16 += "|np.nan|quantile|percentile|median|interp|average|sort|unique|sign|partition|isin"
 NOT_BFLOAT16 += "|searchsorted|digitize|union|histogram|where[(]|select"
-NOT_BFLOAT16 += "|einsum|unwrap|[.]flat|diff|np[.](array|sum|max|add)[(]\\["
+NOT_BFLOAT16 += "|conj|einsum|unwrap|[.]flat|diff|np[.](array|sum|max|add)[(]\\["
 
 # Words in the lines above that stand for several calls.
 CHOICES = {

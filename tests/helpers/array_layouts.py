@@ -290,7 +290,7 @@ np.atleast_1d({integer}).dot({integer2})
 np.inner({exact}, {exact}) + 0
 np.vdot({exact}, {exact_y}) + 0
 np.vecdot({exact}, {exact_y}, axis={one_axis}) + 0
-np.tensordot({integer}, {integer2}, axes=0)
+np.tensordot({integer}, {integer2}, axes=0) + 0
 np.tensordot({exact}, {exact}, axes=([0, -1], [0, -1])) + 0
 np.tensordot({exact}, {exact}, axes=(0, 0)) + 0
 np.kron({exact}, {exact}[..., :1]) + 0
@@ -337,7 +337,6 @@ np.stack([{x}, {x} * 2])
 np.pad({x}, 1)
 np.pad({x}, 2, mode='reflect')
 np.repeat({x}, 2, axis={axis})
-np.tril({x}, {int})
 np.sort({x} + 0, axis={axis})
 np.argsort({x}, axis={one_axis}, kind='stable')
 np.nonzero({x})[0]

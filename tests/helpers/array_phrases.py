@@ -239,11 +239,14 @@ def _within(drawer, text, bound):
 
 
 def bounded(drawer):
-    """An array of real numbers of which none is large or special."""
+    """An array of real numbers of which none is large or special; many of them in float64."""
     text = any_array(drawer)
     value = drawer.value(text)
     if value.dtype.kind == "c":
         text, value = f"np.real({text})", value.real
+    if drawer.is_large:
+        text = f"{text}.astype('float64')"
+        value = drawer.value(text)
     if is_float(value):
         return drawer.about(_clipped(_numbers(text, value), value, 8))
     return drawer.about(_within(drawer, text, 8))

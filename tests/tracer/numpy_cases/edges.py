@@ -34,6 +34,8 @@ CALLS = [
     call("partition", EMPTY, 5, axis=0),
     call("take", np.zeros((0, 0)), [3], axis=1),
     call("put", np.zeros(0), [0], 1),
+    *(evaluating("compress", [False, True], np.zeros((n, 0)), axis=1) for n in (0, 1)),
+    call("select", [BOOLS, BOOLS], [BYTES[0, :0], 0]),
     call("average", EMPTY.T, axis=0),
     evaluating("trim_zeros", EMPTY),
     # arrays without axes
