@@ -11,7 +11,7 @@ from lazyblock.graph.passes import split_scans
 from lazyblock.recently_used import RecentlyUsed
 from lazyblock.tiler import schedule
 from lazyblock.tiler.lower import look_back
-from tests.helpers.arrays import assert_equal_values, assert_kernel_count
+from tests.helpers.arrays import assert_equal_values, assert_kernel_count, assert_same_as_numpy
 
 EMULATED = "emulated:sm_90a"
 DEVICES = ["cpu", EMULATED]
@@ -216,3 +216,11 @@ def test_places_of_extremes_are_one_kernel(shape, axis, device):
     for lazy, eager in ((y.argmax(axis), x.argmax(axis)), (y.argmin(axis), x.argmin(axis))):
         assert_kernel_count(lazy, 1)
         assert_equal_values(lazy.numpy(), np.asarray(eager))
+
+
+def test_functions_with_rare_cases_are_scanned():
+    """Constants of the rare case may be shared with the scan, and stand before it."""
+    x = np.linspace(-5, 5, 12).reshape(3, 4)
+    for axis in (0, 1):
+        assert_same_as_numpy(lambda a, n=axis: np.cumsum(np.cos(a), axis=n), x, rtol=1e-13)
+        assert_same_as_numpy(lambda a, n=axis: np.cumprod(np.sin(a) + 1, axis=n), x, rtol=1e-13)
