@@ -16,6 +16,7 @@ from lazyblock.lazy_imports import lazy_import
 from lazyblock.tracer.array import Array, ArrayCell, record, recorder
 from lazyblock.tracer.creation import to_array
 from lazyblock.tracer.functions import FUNCTIONS, Function
+from lazyblock.tracer.operators import binary, unary
 from lazyblock.tracer.protocols import namespace
 
 __all__ = [
@@ -146,26 +147,26 @@ def _checked(result: Array, function: Function, *values: Any) -> Array:
 
 
 def _unary(name: str) -> Elementwise:
-    function, compute = FUNCTIONS[name], recorder(name)
+    function, compute, of_array = FUNCTIONS[name], recorder(name), unary(name)
 
     def recorded(x: Any, /, out: Any = None, **settings: Any) -> Array:
         if out is not None or settings:
             updated: Array = _call_as_ufunc(name, (x,), out, **settings)
             return updated
-        result = compute(x)
+        result = of_array(x) if type(x) is Array else compute(x)
         return _checked(result, function, x) if result is NotImplemented else result
 
     return _named(recorded, name)
 
 
 def _binary(name: str) -> Elementwise:
-    function, compute = FUNCTIONS[name], recorder(name)
+    function, compute, of_array = FUNCTIONS[name], recorder(name), binary(name)
 
     def recorded(x1: Any, x2: Any, /, out: Any = None, **settings: Any) -> Array:
         if out is not None or settings:
             updated: Array = _call_as_ufunc(name, (x1, x2), out, **settings)
             return updated
-        result = compute(x1, x2)
+        result = of_array(x1, x2) if type(x1) is Array else compute(x1, x2)
         return _checked(result, function, x1, x2) if result is NotImplemented else result
 
     for method in ("accumulate", "at", "outer", "reduce", "reduceat"):
