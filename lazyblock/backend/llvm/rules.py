@@ -90,11 +90,10 @@ def _any(site: Site, condition: str) -> str:
 def _emit_region(site: Site, region: Region, arguments: Sequence[str]) -> str:
     """The value that a region of elementwise ops yields."""
     names = dict(zip(region.arguments, arguments, strict=True))
-    for value in (operand for op in region.ops for operand in op.operands_flat):
-        if isinstance(value.owner, ops.Constant):  # which may stand before the region
-            names[value] = constant_text(value.owner.value, value.type.scalar, site.width)
     for op in region.ops:
-        if not isinstance(op, (ops.Constant, ops.Yield)):
+        if isinstance(op, ops.Constant):
+            names[op.result] = constant_text(op.value, op.result.type.scalar, site.width)
+        elif not isinstance(op, ops.Yield):
             operands = [names[operand] for operand in op.operands_flat]
             names[op.result] = emit_elementwise(site.emitter, op, operands, site.width, site.target)
     (result,) = region.terminator.operands_flat
