@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -21,10 +22,12 @@ _CPU_ROW_ELEMENTS = 16384  # of a row held in a stack tile, within the first two
 _GPU_COLUMNS = 32  # of a tile that reduces columns: whole 128-byte lines of float32
 _HELD_COLUMNS = ((32, 1 << 14), (16, 1 << 16), (8, 1 << 17))  # for so many bytes of a CTA
 _HELD_BYTES = 128  # of a thread; twice as many where CTAs would be too large
-_SECTOR_BYTES = 32  # of a row that memory moves at least
+_LINE_BYTES, _SECTOR_BYTES = 128, 32  # of a cache; of a row that memory moves at least
 _SMALL_COLUMNS = 1 << 15  # elements that one program may reduce: the tail of another kernel
 _LEAST_COLUMNS = 8  # if there are few: what memory moves at least
-_STENCIL_ROWS, _STENCIL_COLUMNS, _STENCIL_WARPS = 8, 128, 2  # a thread has four runs of four
+_STENCIL, _STENCIL_WARPS = (8, 128), 2  # rows and columns: a thread has four runs of four
+_WIDE_STENCIL = (2, 256)  # less in registers: of many taps, or out of a cache, with CTAs enough
+_MANY_TAPS, _CACHED_BYTES, _MOST_CTAS = 8, 40_000_000, 32  # the last of a multiprocessor
 _REPEATED_COLUMNS = 128  # of a GPU tile of several rows that read the same row
 _GPU_SCANNED_COLUMNS = 512
 _ONLINE_TILE, _ONLINE_TILES, _ONLINE_WARPS = 1024, 4, 16  # 8 numbers a thread
@@ -142,8 +145,10 @@ def _schedule_map(
                 while tile > _LEAST_SQUARE and size_of(extents) < tile * target.num_units:
                     num_warps, tile = num_warps // 2, tile // 2
         elif target.is_gpu and _is_stencil(outer, dimensions, accesses):
-            blocks[inner] = min(blocks[inner], _STENCIL_COLUMNS)
-            num_warps, tile = _STENCIL_WARPS, _STENCIL_ROWS * _STENCIL_COLUMNS
+            is_wide = _is_wide_stencil(outer, inner, dimensions, accesses, target)
+            rows, columns = _WIDE_STENCIL if is_wide else _STENCIL
+            blocks[inner] = _fit(dimensions[inner].extent, columns, target)
+            num_warps, tile = _STENCIL_WARPS, rows * blocks[inner]
         elif target.is_gpu and _is_repeated(outer, inner, dimensions, accesses):
             blocks[inner] = min(blocks[inner], _REPEATED_COLUMNS)
             tile = 2 * tile
@@ -172,6 +177,26 @@ def _is_stencil(position: int, dimensions: Sequence[Dimension], accesses: Sequen
     """Whether neighbours along a dimension read the same elements of an array."""
     axis = dimensions[position].axes[-1]
     return any(access.shift and access.shift[axis] for access in accesses)
+
+
+def _is_wide_stencil(
+    outer: int,
+    inner: int,
+    dimensions: Sequence[Dimension],
+    accesses: Sequence[Access],
+    target: Target,
+) -> bool:
+    taps = Counter(access.base for access in accesses)
+    if max(taps.values()) >= _MANY_TAPS:
+        return True
+    line = _LINE_BYTES // min(base.dtype.itemsize for base in taps)
+    axis = dimensions[outer].axes[-1]
+    is_aligned = all(a.strides[axis] % line == 0 for a in accesses if a.shift)
+    rows, columns = _WIDE_STENCIL
+    extents = [d.extent for d in dimensions]
+    extents[outer], extents[inner] = cdiv(extents[outer], rows), cdiv(extents[inner], columns)
+    is_cached = sum(base.nbytes for base in taps) <= _CACHED_BYTES
+    return is_aligned and is_cached and size_of(extents) >= _MOST_CTAS * target.num_units
 
 
 def _is_repeated(

@@ -1,7 +1,11 @@
 """How tiles are cut by default: rows that registers hold."""
 
+import functools
+from operator import add
+
 import pytest
 
+import lazyblock as lb
 from lazyblock import dtypes, pipeline
 from lazyblock.graph import build
 from lazyblock.graph.ops import Op, ReduceKind
@@ -138,6 +142,33 @@ def test_distances_come_in_large_tiles(sizes, blocks):
 def test_threads_of_a_map_move_enough_of_every_array(dtype, block):
     x = build.cast(array((1 << 20,), dtype), dtypes.float32)
     assert tiles([apply(Op.ADD, x, scalar(1.0))]) == (block,)
+
+
+def taps(side, reach, corners):
+    """A sum over neighbours up to `reach` away, of all of them or of those in line."""
+    x = lb.empty((side, side), "float32", device="emulated:sm_90a")
+    inside, around = side - 2 * reach, range(2 * reach + 1)
+    places = [(i, j) for i in around for j in around if corners or reach in (i, j)]
+    return [functools.reduce(add, [x[i : i + inside, j : j + inside] for i, j in places]).node]
+
+
+@pytest.mark.parametrize(
+    ("side", "corners", "blocks"),
+    [
+        (1664, False, (2, 256)),
+        (1638, False, (8, 128)),
+        (1024, False, (8, 128)),
+        (1664, True, (2, 256)),
+        (1000, True, (2, 256)),
+    ],
+)
+def test_stencils_are_wide_where_that_was_faster(side, corners, blocks):
+    assert tiles(taps(side, 1, corners)) == blocks
+
+
+def test_blocks_of_maps_hardly_reach_past_the_end():
+    x = lb.empty((768, 800), "float32", device="emulated:sm_90a")
+    assert tiles([(x[:, :768] * 2).node]) == (2, 256)
 
 
 def test_an_empty_row_is_not_cut():
