@@ -30,6 +30,7 @@ from lazyblock.tracer.methods import Methods
 from lazyblock.tracer.operands import (
     Operand,
     as_assigned,
+    as_element,
     as_node,
     check_cast,
     convert,
@@ -37,7 +38,15 @@ from lazyblock.tracer.operands import (
 )
 from lazyblock.tracer.operators import Operators, binary, reflected, unary
 from lazyblock.tracer.protocols import NumPyProtocols, namespace
-from lazyblock.tracer.selections import fit_assigned, fit_selected, pick, put, put_where
+from lazyblock.tracer.selections import (
+    check_line,
+    fit_assigned,
+    fit_selected,
+    is_full_mask,
+    pick,
+    put,
+    put_where,
+)
 from lazyblock.tracer.shaping import Shaping
 from lazyblock.tracer.stages import pipeline
 
@@ -179,7 +188,7 @@ class Array(Operators, Shaping, Methods, ComplexParts, Conversions, Exports, Num
 
     def __getitem__(self, key: Any) -> Array:
         if is_basic(key):
-            shown = self.see(*basic_index(self.shape, key))
+            shown = self._as_array().see(*basic_index(self.shape, key))
             return shown if _is_view(shown.shape, key) else shown._with(shown.node)
         selection = select(self.shape, key)
         shown = self.see(selection.map, selection.shape)
@@ -187,21 +196,26 @@ class Array(Operators, Shaping, Methods, ComplexParts, Conversions, Exports, Num
         return Array(Cell(pick(shown.node, selection, device), device))
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        if self._is_number:
+            self._rebase(self.node)
         if is_basic(key):
             shown = self.see(*basic_index(self.shape, key))
             if shown._is_same_view(value):
                 return None  # x[key] += y assigns what it has written
             if not shown.shape and not _is_view((), key) and np.ndim(value):
-                raise ValueRangeError("setting an array element with a sequence.")
+                value = as_element(value, self.dtype)
             return shown._write(shown._converted(value, shown.shape))
         node = self._converted(value)
+        is_mask = is_full_mask(key, self.ndim)
+        if is_mask:
+            check_line(node.shape)
         if type(key) is Array and self._is_mask(key):
             self._cell.device = common_device(self, key)
             updated = put_where(self.node, key.node, node)
             if updated is not None:
                 return self._write(updated)
         selection = select(self.shape, key)
-        node = fit_selected(node, selection, key)
+        node = fit_selected(node, selection, is_mask)
         shown = self.see(selection.map, selection.shape)
         self._cell.device = common_device(self, *selection.positions.values()) or self.device
         if shown.size:

@@ -50,7 +50,7 @@ class ComplexParts(Handle):
 
     def _part(self, part: Op) -> Self:
         view = self._view or whole(self._cell.node.shape)
-        return type(self)(self._cell, view.of_part(part))
+        return self._show(view.of_part(part))
 
     def conjugate(self, out: Any = None) -> Self:
         """The complex conjugates; a real array is its own."""

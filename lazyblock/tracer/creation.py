@@ -40,6 +40,9 @@ __all__ = [
 ]
 
 
+_NUMBERS = frozenset((bool, int, float, complex))
+
+
 def default_device() -> str:
     """Name of the device that new arrays go to."""
     return pipeline.default_device()
@@ -65,11 +68,12 @@ def asarray(
     wanted = None if dtype is None else dtypes.as_dtype(dtype)
     if isinstance(obj, Array):
         return _from_array(obj, wanted, device, copy)
-    values = np.asarray(obj)
+    items = _on_host(obj)
+    values = np.asarray(items)
     if copy is False:
         return _alias(values, obj, wanted, device)
     if wanted is not None and wanted != values.dtype:
-        values = np.asarray(obj, wanted)
+        values = np.asarray(items, wanted)
     node = from_host(values, device)
     return Array(ArrayCell(node, pipeline.device_of(node)))
 
@@ -89,12 +93,18 @@ def array(
     return made if made.ndim >= ndmin else made.reshape((1,) * (ndmin - made.ndim) + made.shape)
 
 
+def _on_host(obj: Any) -> Any:
+    """Nested lists with NumPy arrays in place of the lazy ones in them, which are evaluated."""
+    if type(obj) in (list, tuple) and not _NUMBERS.issuperset(map(type, obj)):
+        return [_on_host(item) for item in obj]
+    return obj.numpy() if isinstance(obj, Array) else obj
+
+
 def _from_array(x: Array, dtype: DType | None, device: str | None, copy: bool | None) -> Array:
     changes_device = device is not None and not _is_device(device, x.device)
     if copy is False and (changes_device or dtype not in (None, x.dtype)):
         raise ValueRangeError("Unable to avoid copy while creating an array as requested.")
-    if x._is_number:
-        x = Array(ArrayCell(x._cell.node, x._cell.device))
+    x = x._as_array()
     if changes_device:
         moved = from_host(x.numpy(), device)
         x = Array(ArrayCell(moved, pipeline.device_of(moved)))

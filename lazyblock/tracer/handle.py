@@ -93,8 +93,13 @@ class Handle:
 
     def see(self, map: IndexMap, shape: Shape) -> Self:
         """A view of this array: element i is element map(i)."""
-        view = (self._view or whole(self._cell.node.shape)).then(map, shape)
-        return type(self)(self._cell, None if self._shows_all(view) else view)
+        return self._show((self._view or whole(self._cell.node.shape)).then(map, shape))
+
+    def _show(self, view: View) -> Self:
+        """A view of its base, or of a copy of a number, which nobody can write to."""
+        if self._shows_all(view):
+            return type(self)(self._cell)
+        return type(self)(self._as_array()._cell, view)
 
     def _shows_all(self, view: View) -> bool:
         return view.is_whole and view.shape == self._cell.node.shape
@@ -110,6 +115,10 @@ class Handle:
         """An array of its own, or a number if this is one."""
         kind = Cell if self._is_number else ArrayCell
         return type(self)(kind(node, self._cell.device))
+
+    def _as_array(self) -> Self:
+        """Itself, or an array of its own where NumPy gives a scalar."""
+        return self if not self._is_number else type(self)(ArrayCell(self.node, self._cell.device))
 
     @property
     def _is_number(self) -> bool:

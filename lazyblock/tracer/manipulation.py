@@ -174,8 +174,9 @@ def repeat(x: Any, repeats: Any, /, axis: int | None = None) -> Array:
     if counts.size != 1:
         return _repeat_each(array, counts, axis)
     count = int(counts.astype(np.int64, casting="safe").reshape(()))
-    if count < 0:
+    if count < 0 and array.shape[axis]:
         raise ValueRangeError("negative dimensions are not allowed")
+    count = max(count, 0)
     parted = (*array.shape[: axis + 1], count, *array.shape[axis + 1 :])
     kept = [a if a <= axis else a + 1 for a in range(array.ndim)]
     shape = (*array.shape[:axis], array.shape[axis] * count, *array.shape[axis + 1 :])

@@ -127,7 +127,7 @@ class Methods(Attributes, Folds):
         target = dtypes.as_dtype(dtype)
         if target.itemsize == self.itemsize and {target.kind, self.dtype.kind}.isdisjoint("bc"):
             view = self._view or whole(self.shape)
-            return self.__class__(self._cell, view.of_bits(target))
+            return self._show(view.of_bits(target))
         steps = tuple(stride // self.itemsize for stride in self.strides)
         model = strided_view(np.empty(1, self.dtype), self.shape, steps).view(target)
         spec = [(model.shape, target)]

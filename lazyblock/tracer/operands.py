@@ -69,6 +69,17 @@ def as_assigned(value: Any, dtype: DType, is_fancy: bool) -> Any:
     return room[()]
 
 
+def as_element(value: Any, dtype: DType) -> Any:
+    """An array that has axes, or lists, as what NumPy assigns to one element: only bools take it.
+
+    Raises: what NumPy raises for other dtypes, and for more than one value.
+    """
+    is_array = hasattr(value, "reshape")
+    element = np.zeros(1, dtype)
+    element[0] = np.zeros(value.shape, value.dtype) if is_array else value
+    return value.reshape(()) if is_array else element[0]
+
+
 def convert(node: Node, dtype: DType) -> Node:
     """Cast as NumPy does when asked to: imaginary parts are dropped with a warning."""
     keeps_parts = dtypes.is_complex(dtype) or dtypes.is_bool(dtype)

@@ -194,18 +194,29 @@ def _without_extra_axes(node: Node, ndim: int) -> Node:
     return build.squeeze(node, range(extra)) if has_extra else node
 
 
-def fit_selected(node: Node, selection: Selection, key: Any) -> Node:
-    """As `fit_assigned`, for the elements that a key picks.
+def is_full_mask(key: Any, ndim: int) -> bool:
+    """Whether a key is a bool for every element of an array of `ndim` axes."""
+    (item,) = key if type(key) is tuple and len(key) == 1 else (key,)
+    if isinstance(item, (list, bool)):
+        item = np.asarray(item)
+    return getattr(item, "dtype", None) == dtypes.bool_ and item.ndim == ndim
 
-    Raises: ShapeError, DTypeError where a mask over all axes is given more than a line.
-    """
-    shape, target = node.shape, selection.result_shape
-    is_mask = getattr(key, "dtype", None) == dtypes.bool_ and key.ndim == len(selection.shape)
-    if is_mask and len(shape) > 1:
+
+def check_line(shape: Shape) -> None:
+    """Raises: DTypeError where a bool for every element is to pick values of several axes."""
+    if len(shape) > 1:
         raise DTypeError(
             "NumPy boolean array indexing assignment requires a 0 or 1-dimensional input, input "
             f"has {len(shape)} dimensions"
         )
+
+
+def fit_selected(node: Node, selection: Selection, is_mask: bool) -> Node:
+    """As `fit_assigned`, for the elements that a key picks.
+
+    is_mask: the key is a bool for every element. Raises: ShapeError.
+    """
+    shape, target = node.shape, selection.result_shape
     node = _without_extra_axes(node, len(target))
     extra = node.ndim - len(target)
     if extra > 0 and 0 in shape[extra:]:  # NumPy gives such a value another shape

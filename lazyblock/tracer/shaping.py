@@ -92,7 +92,7 @@ class Shaping(Attributes):
             return self.T.reshape(new_shape[::-1], copy=copy).T
         view = (self._view or whole(self._cell.node.shape)).reshaped(new_shape)
         if view is not None and not copy:
-            return type(self)(self._cell, None if self._shows_all(view) else view)
+            return self._show(view)
         if copy is False:
             raise ValueRangeError("Unable to avoid creating a copy while reshaping.")
         return self._with(build.reshape(self.node, new_shape))

@@ -264,7 +264,7 @@ np.any({x} > 0)
 np.argmax({x}, axis={axis}, keepdims={bool})
 np.nanargmin({x}, axis={axis})
 np.nansum({exact}, axis={axis}, where={mask}, initial=2) + 0
-np.nanmax({x}, axis={axis}, initial=0, where={mask}) + 0
+np.nanmax(np.atleast_1d({x}), axis={axis}, initial=0, where={mask}) + 0
 np.ptp({small})
 np.trace({exact}, {int}, 0, -1, dtype='float64') + 0
 np.add.reduce({integer}, axis={axes}, where={mask}, initial=1)
@@ -385,10 +385,11 @@ np.argwhere({x} != 0)
 
 # Calls in which NumPy takes bfloat16 for no float (its NaNs, the sign of a zero), or makes float32
 # or float64 of it.
-NOT_BFLOAT16 = "clip|[*][*]|@|matmul|vecdot|smooth|gradient|trapezoid|norm|linspace|choose|fft|cov"
-NOT_BFLOAT16 += "|np.nan|quantile|percentile|median|interp|average|sort|unique|sign|partition|isin"
-NOT_BFLOAT16 += "|searchsorted|digitize|union|histogram|where[(]|select"
-NOT_BFLOAT16 += "|conj|einsum|unwrap|[.]flat|diff|np[.](array|sum|max|add)[(]\\["
+NOT_BFLOAT16 = "clip|[*][*]|@|matmul|matrix_power|dot[(]|vecdot|smooth|gradient|trapezoid"
+NOT_BFLOAT16 += "|norm|linspace|choose|fft|cov|np.nan|quantile|percentile|median|interp"
+NOT_BFLOAT16 += "|average|sort|unique|sign|partition|isin|searchsorted|digitize|union"
+NOT_BFLOAT16 += "|histogram|where[(]|select|conj|einsum|unwrap|[.]flat|diff"
+NOT_BFLOAT16 += "|np[.](array|sum|max|add)[(]\\["
 
 # Words in the lines above that stand for several calls.
 CHOICES = {

@@ -250,7 +250,7 @@ PRODUCTS = """
 ({exact} @ {exact_y}) + 0
 ({exact} @ {exact}.T) + 0
 np.matmul({exact}, np.swapaxes({exact}, -1, -2)) + 0
-np.dot(np.atleast_1d({integer}), np.atleast_1d({integer2}))
+np.dot(np.atleast_1d({integer}), np.atleast_1d({integer2})) + 0
 np.inner(np.atleast_1d({exact}), np.atleast_1d({exact_y})) + 0
 np.outer({exact}[..., :3], {exact_y}[..., :3]) + 0
 np.vdot({exact}, {exact}) + 0
@@ -285,7 +285,7 @@ np.linalg.outer({exact}, {exact_y}) + 0
 np.linalg.vecdot({exact}, {exact_y}) + 0
 np.linalg.trace({exact}, offset={int}) + 0
 np.dot({exact}, 3) + 0
-np.dot({integer}, {integer2})
+np.dot({integer}, {integer2}) + 0
 np.atleast_1d({integer}).dot({integer2})
 np.inner({exact}, {exact}) + 0
 np.vdot({exact}, {exact_y}) + 0

@@ -40,6 +40,20 @@ np.put(a, [], [1])
 np.place(a, [True, False, True], [300, 2])
 np.putmask(a, [True, False, True], [4, 5])
 a[:0].put([0], 1)
+a[0] = np.array([2])
+a[0] = np.array([[0.0]])
+a[0] = a[1:2] > 0
+a[0] = a[1:]
+a[0] = np.array([])
+a[0] = [5]
+a[0, ...] = np.array([7])
+a[a > 1] = np.ones((1, 2))
+a[a > 1] = np.ones((1, 1))
+a[[True, False, True]] = np.ones((3, 2))
+a[(a > 1).tolist(),] = np.ones((1, 2))
+a[(a > 1,)] = [1, 2, 3, 4]
+a[a > 1, ...] = np.ones((1, 2))
+a[0].reshape(())[...][a[0] > 5] = np.ones((2, 2))
 """
 
 

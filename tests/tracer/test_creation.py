@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import lazyblock as lb
-from lazyblock import errors
+from lazyblock import dtypes, errors
 from lazyblock.graph.ops import Op
 from lazyblock.graph.traverse import topological
 from tests.helpers.arrays import assert_equal_values, assert_records_numpy, interpret_array
@@ -191,6 +191,16 @@ def test_linspace_tells_its_step(ends):
         expected, distance = np.linspace(*ends, retstep=True, **settings)
         np.testing.assert_array_equal(values.numpy(), expected)
         np.testing.assert_array_equal(np.asarray(step), distance)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8", "complex64", "bfloat16"])
+def test_lists_of_lazy_arrays(dtype):
+    def make(xp):
+        x = xp.asarray(np.array([1, 0, 2], dtypes.as_dtype(dtype)))
+        return [xp.asarray(data) for data in ([x[0], x[1]], [x, x], [[x[0]], (x[2],)], (x[:1],))]
+
+    for ours, theirs in zip(make(lb), make(np), strict=True):
+        assert_equal_values(ours.numpy(), theirs)
 
 
 def test_data_that_only_a_dtype_makes_numbers():

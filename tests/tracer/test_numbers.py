@@ -45,9 +45,32 @@ def change_view_of_element(x):
     return x, view
 
 
+def change_copies_of_sum(x):
+    total = x.sum()
+    results = [total[...], total[None], total.reshape(1)]
+    for result in results:
+        result += 1
+    results[1][0] = 3
+    return total, *results
+
+
+def change_what_is_no_number(x):
+    found = np.isin(x[0], [3])
+    found[...] ^= found
+    return found, x
+
+
 @pytest.mark.parametrize(
     "function",
-    [keep_sum, keep_element, keep_root, add_fraction_to_element, change_view_of_element],
+    [
+        keep_sum,
+        keep_element,
+        keep_root,
+        add_fraction_to_element,
+        change_view_of_element,
+        change_copies_of_sum,
+        change_what_is_no_number,
+    ],
 )
 def test_in_place_operators(function):
     assert_records_numpy(function, X)

@@ -67,6 +67,7 @@ CALLS = [
     call("roll", CUBE, (1, 2), (0, 2)),
     call("tile", REALS, (2, 1, 3)),
     call("repeat", REALS, 2),
+    call("repeat", REALS[:0], -2),
     call("repeat", REALS, [1, 0, 2], axis=0),
     *(call(name, [REALS, INTS]) for name in ("concatenate", "concat", "stack", "vstack")),
     *(call(name, [REALS, INTS]) for name in ("hstack", "dstack", "column_stack")),
