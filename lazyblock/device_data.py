@@ -17,7 +17,7 @@ from lazyblock.graph import build
 from lazyblock.graph.attrs import InputAttrs
 from lazyblock.graph.node import Node
 from lazyblock.position_checks import report_waiting
-from lazyblock.shapes import Shape, Strides
+from lazyblock.shapes import Shape, Strides, strided_view
 from lazyblock.tiler.call import ArrayNumber
 
 NDArray = npt.NDArray[Any]
@@ -85,6 +85,22 @@ def to_numpy(node: Node) -> NDArray:
     values = device.to_host(buffer, attrs.offset, attrs.dtype, attrs.shape, attrs.strides)
     report_waiting(device)
     return values
+
+
+def host_elements(node: Node, *, is_given_away: bool) -> NDArray | None:
+    """The elements of an INPUT of a GPU that are still on the host; None for others.
+
+    is_given_away: the GPU has its own from now on, so that these may be written to.
+    """
+    attrs = node.attrs
+    assert isinstance(attrs, InputAttrs), "evaluate first"
+    buffer: Any = attrs.storage
+    elements = getattr(buffer, "elements", None)
+    if elements is None:
+        return None
+    if is_given_away:
+        _ = buffer.pointer
+    return strided_view(elements.view(attrs.dtype)[attrs.offset :], attrs.shape, attrs.strides)
 
 
 def get_device(name: str | None) -> Device:

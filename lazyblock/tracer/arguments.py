@@ -51,7 +51,7 @@ def deliver(result: Array, out: Any, name: str) -> Any:
     Raises: DTypeError unless 'same_kind', ShapeError if `out` has another shape.
     """
     check_shape_of_out(result, out, name)
-    return result if out is None else write_out(result, out, name)
+    return result._as_number() if out is None else write_out(result, out, name)
 
 
 def check_taken(out: Any, shape: Shape, dtype: DType, name: str = "ndarray.take") -> None:

@@ -25,7 +25,7 @@ from lazyblock.tracer.conversions import Conversions
 from lazyblock.tracer.exports import Exports
 from lazyblock.tracer.functions import FUNCTIONS, Function
 from lazyblock.tracer.handle import Handle
-from lazyblock.tracer.indexing import basic_index, is_basic, select
+from lazyblock.tracer.indexing import basic_index, is_basic, read_entries, select
 from lazyblock.tracer.methods import Methods
 from lazyblock.tracer.operands import (
     Operand,
@@ -190,7 +190,7 @@ class Array(Operators, Shaping, Methods, ComplexParts, Conversions, Exports, Num
         if is_basic(key):
             shown = self._as_array().see(*basic_index(self.shape, key))
             return shown if _is_view(shown.shape, key) else shown._with(shown.node)
-        selection = select(self.shape, key)
+        selection = select(self.shape, read_entries(self.shape, key))
         shown = self.see(selection.map, selection.shape)
         device = common_device(self, *selection.positions.values()) or self.device
         return Array(Cell(pick(shown.node, selection, device), device))
@@ -205,16 +205,20 @@ class Array(Operators, Shaping, Methods, ComplexParts, Conversions, Exports, Num
             if not shown.shape and not _is_view((), key) and np.ndim(value):
                 value = as_element(value, self.dtype)
             return shown._write(shown._converted(value, shown.shape))
-        node = self._converted(value)
         is_mask = is_full_mask(key, self.ndim)
-        if is_mask:
-            check_line(node.shape)
         if type(key) is Array and self._is_mask(key):
+            node = self._converted(value)
+            if is_mask:
+                check_line(node.shape)
             self._cell.device = common_device(self, key)
             updated = put_where(self.node, key.node, node)
             if updated is not None:
                 return self._write(updated)
-        selection = select(self.shape, key)
+        entries = read_entries(self.shape, key)  # before values are looked at, as in NumPy
+        node = self._converted(value)
+        if is_mask:
+            check_line(node.shape)
+        selection = select(self.shape, entries)
         node = fit_selected(node, selection, is_mask)
         shown = self.see(selection.map, selection.shape)
         self._cell.device = common_device(self, *selection.positions.values()) or self.device

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 imports = lazy_import("lazyblock.tracer.imports")
 
+_HOST = dlpack.CPU, 0
 _WRITABLE = 1  # of the flags of a buffer request
 
 
@@ -55,15 +56,17 @@ class Exports(Handle):
 
         Consumers of DLPack before 1.0, which know no read-only memory, get a copy or, if they
         refuse one, memory that no recorded expression sees and that is theirs to write as well.
-        Raises: BufferError where `copy` and `dl_device` cannot both be met, ValueRangeError.
+        Small host data that no kernel has read yet is still on the host: a GPU's array of it is
+        exported there without a copy. Raises: BufferError where `copy` and `dl_device` cannot both
+        be met, ValueRangeError.
         """
         own = self.__dlpack_device__()
         target = own if dl_device is None else (int(dl_device[0]), int(dl_device[1]))
-        if target not in (own, (dlpack.CPU, 0)):
+        if target not in (own, _HOST):
             raise BufferError(f"An array on {self.device} cannot be exported to device {target}.")
         is_versioned = max_version is not None and max_version[0] >= 1
         if target != own:
-            return self._export_host_copy(stream, is_versioned, copy)
+            return self._export_to_host(stream, is_versioned, copy)
         _check_stream(stream, own)
         node = self.stored("__dlpack__")
         if copy is False and not is_versioned:
@@ -78,14 +81,19 @@ class Exports(Handle):
         _order_streams(node, stream)
         return dlpack.make_capsule(memory, is_versioned)
 
-    def _export_host_copy(self, stream: Any, is_versioned: bool, copy: bool | None) -> Any:
-        if copy is False:
-            raise BufferError("An array of a GPU cannot be exported to the host without a copy.")
+    def _export_to_host(self, stream: Any, is_versioned: bool, copy: bool | None) -> Any:
         if stream is not None:
             raise ValueRangeError("A copy on the host is ready: 'stream' has to be None.")
-        values = np.ascontiguousarray(self._values("__dlpack__"))
-        node = pipeline.alias_numpy(values)
-        memory = _describe(node, (dlpack.CPU, 0), is_copied=True)
+        if copy is False:
+            given = pipeline.host_elements(
+                self.stored("__dlpack__"), is_given_away=not is_versioned
+            )
+            if given is None:
+                raise BufferError("Elements on a GPU cannot be exported to the host uncopied.")
+            memory = _describe(pipeline.alias_numpy(given), _HOST, is_read_only=is_versioned)
+        else:
+            values = np.ascontiguousarray(self._values("__dlpack__"))
+            memory = _describe(pipeline.alias_numpy(values), _HOST, is_copied=True)
         return dlpack.make_capsule(memory, is_versioned)
 
     # CUDA

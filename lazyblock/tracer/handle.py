@@ -120,6 +120,10 @@ class Handle:
         """Itself, or an array of its own where NumPy gives a scalar."""
         return self if not self._is_number else type(self)(ArrayCell(self.node, self._cell.device))
 
+    def _as_number(self) -> Self:
+        """Itself, or a number if it has no axes."""
+        return self if self.shape else type(self)(Cell(self.node, self._cell.device))
+
     @property
     def _is_number(self) -> bool:
         """Whether NumPy gives a scalar here: a computed value without axes."""

@@ -10,7 +10,7 @@ import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -102,17 +102,32 @@ def _known_index(shape: Shape, items: tuple[Any, ...]) -> tuple[IndexMap, Shape]
     return _affine(shape, _expand(entries, len(shape)))
 
 
-def select(shape: Shape, key: Any) -> Selection:
-    """What `x[key]` picks of an array of `shape`; evaluates lazy bools.
+class Entries(NamedTuple):
+    """What a key has for every axis; is_split: what picks does not stand side by side."""
+
+    items: list[Any]
+    is_split: bool
+
+
+def read_entries(shape: Shape, key: Any) -> Entries:
+    """The entries of a key for an array of `shape`; evaluates lazy bools.
+
+    Raises: IndexingError for what is no key, or of too many axes.
+    """
+    entries = list(_advanced_entries(key))
+    return Entries(_expand(entries, len(shape)), _has_dots_inside(entries))
+
+
+def select(shape: Shape, entries: Entries) -> Selection:
+    """What a key picks of an array of `shape`.
 
     Raises: IndexingError, DTypeError (slices of no integers), ValueRangeError (slice step 0).
     """
     basic: list[Any] = []
     positions: dict[int, Position] = {}
-    entries = list(_advanced_entries(key))
-    place, is_split, was_pick = 0, _has_dots_inside(entries), False
+    place, is_split, was_pick = 0, entries.is_split, False
     axis = 0  # of the array
-    for entry in _expand(entries, len(shape)):
+    for entry in entries.items:
         is_pick = isinstance(entry, _Pick)
         if not is_pick:
             basic.append(entry)

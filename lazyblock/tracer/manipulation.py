@@ -15,7 +15,7 @@ from lazyblock.graph.node import Node
 from lazyblock.graph.ops import Op
 from lazyblock.shapes import Shape, as_shape, normalize_axes, normalize_axis, size_of
 from lazyblock.shapes import broadcast_shapes as _broadcast_shapes
-from lazyblock.tracer.array import Array, Cell
+from lazyblock.tracer.array import Array, ArrayCell, Cell
 from lazyblock.tracer.creation import to_array
 from lazyblock.tracer.folds import Axis
 from lazyblock.tracer.protocols import namespace
@@ -200,7 +200,7 @@ def _copied(array: Array, axes: Sequence[int], parted: Shape, shape: Sequence[in
         node = build.reshape(build.view(array.node, map, parted), tuple(shape))
     else:
         node = build.broadcast_to(build.fixed(0, array.dtype), tuple(shape))
-    return Array(Cell(node, array._cell.device))
+    return Array(ArrayCell(node, array._cell.device))
 
 
 def roll(x: Any, /, shift: Any, axis: Any = None) -> Array:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from lazyblock import dtypes
 from lazyblock.errors import DTypeError, ValueRangeError
 from lazyblock.graph import build, index_map
+from lazyblock.graph.ops import Op
 from lazyblock.lazy_imports import lazy_import
 from lazyblock.shapes import as_shape, size_of, strided_view
 from lazyblock.tracer.attributes import Attributes
@@ -133,7 +134,7 @@ class Methods(Attributes, Folds):
         spec = [(model.shape, target)]
         (bits,) = host_calls.host_call(_view_on_host, [self], spec, dtype=target)
         bits.setflags(write=False)
-        return bits  # type: ignore[no-any-return]
+        return bits._as_array()  # type: ignore[no-any-return]
 
     def getfield(self, dtype: Any, offset: int = 0) -> Self:
         """The bits of a part of each element as another dtype: a copy that is read-only."""
@@ -142,7 +143,7 @@ class Methods(Attributes, Folds):
         spec = [(self.shape, target)]
         (bits,) = host_calls.host_call(_field_on_host, [self], spec, dtype=target, offset=offset)
         bits.setflags(write=False)
-        return bits  # type: ignore[no-any-return]
+        return bits._as_array()  # type: ignore[no-any-return]
 
     def setfield(self, val: Any, dtype: Any, offset: int = 0) -> None:
         """Evaluate, and write the bits of values into a part of each element."""
@@ -159,7 +160,7 @@ class Methods(Attributes, Folds):
         if inplace:
             array[...] = swapped
             return self
-        return swapped  # type: ignore[no-any-return]
+        return swapped._as_array()  # type: ignore[no-any-return]
 
     def fill(self, value: Any) -> None:
         """Give every element one value."""
@@ -193,7 +194,7 @@ class Methods(Attributes, Folds):
         if out is not None or settings:
             return self._clip_by_ufuncs(low, high, out, **settings)  # type: ignore[no-any-return]
         if low is None and high is None:
-            return self.copy()
+            return self.copy()._as_number()
         if low is None or high is None:
             name, bound = ("minimum", high) if low is None else ("maximum", low)
             return self._record(FUNCTIONS[name], self, bound)
@@ -217,7 +218,10 @@ class Methods(Attributes, Folds):
 
     def _rounded(self, decimals: int) -> Self:
         if dtypes.is_integer(self.dtype) and decimals >= 0:
-            return self.copy()
+            return self.copy()._as_number()
+        if decimals and dtypes.is_complex(self.dtype):
+            parts = [part._rounded(decimals).node for part in (self.real, self.imag)]  # type: ignore[attr-defined]
+            return self._with(build.elementwise(Op.COMPLEX, *parts))
         if decimals and dtypes.is_bool(self.dtype):
             check_cast(dtypes.float64, self.dtype, "multiply")  # which it refuses
         if decimals == 0:
@@ -225,7 +229,11 @@ class Methods(Attributes, Folds):
         first, second = ("multiply", "divide") if decimals > 0 else ("divide", "multiply")
         scaled = self._record(FUNCTIONS[first], self, 10.0 ** abs(decimals))
         whole = self._record(FUNCTIONS["rint"], scaled)
-        return self._record(FUNCTIONS[second], whole, 10.0 ** abs(decimals)).astype(self.dtype)
+        return (
+            self._record(FUNCTIONS[second], whole, 10.0 ** abs(decimals))
+            .astype(self.dtype)
+            ._as_number()
+        )
 
 
 def _view_on_host(x: NDArray, *, dtype: Any) -> NDArray:

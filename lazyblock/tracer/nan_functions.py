@@ -249,18 +249,18 @@ def nan_to_num(
     """NaN and infinities replaced, these by the largest numbers of the dtype or what is given."""
     array = to_array(x)
     if not _has_nan(array):
-        return array.copy() if copy else array
+        return array.copy()._as_number() if copy else array
     if dtypes.is_complex(array.dtype):
         parts = array.copy() if copy else array
         for part in (parts.real, parts.imag):
             nan_to_num(part, False, nan, posinf, neginf)
-        return parts
+        return parts._as_number() if copy else parts
     limit = float(ml_dtypes.finfo(array.dtype).max)  # type: ignore[no-untyped-call]
     highest = limit if posinf is None else posinf
     lowest = -limit if neginf is None else neginf
     infinite = choose_by(array > 0, _typed(highest, array), _typed(lowest, array))
     finite = choose_by(isinf(array), infinite, _without_nan(array, nan))
-    return finite if copy else array.update(finite, "nan_to_num")
+    return finite._as_number() if copy else array.update(finite, "nan_to_num")
 
 
 def _typed(value: Any, like: Array) -> Array:

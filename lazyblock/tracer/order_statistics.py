@@ -257,4 +257,4 @@ def i0(x: Any) -> Array:
     """The modified Bessel function of order 0."""
     array = to_array(x)
     dtype = ask_numpy(np.i0, [array]).dtype
-    return host_call(np.i0, [array], [(array.shape, dtype)])[0]
+    return host_call(np.i0, [array], [(array.shape, dtype)])[0]._as_array()

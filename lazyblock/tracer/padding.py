@@ -70,7 +70,7 @@ def pad(array: Any, /, pad_width: Any, mode: Any = "constant", **kwargs: Any) ->
         mode=mode,
         **settings,
     )
-    return result
+    return result._as_array()
 
 
 def _pad_on_host(array: NDArray, widths: Widths, mode: Any, **settings: Any) -> NDArray:

@@ -96,7 +96,8 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Array:
 def sinc(x: Any) -> Array:
     """sin(pi x) / (pi x), and 1 at 0."""
     scaled = np.pi * to_array(x)
-    return where(scaled == 0, to_array(1).astype(scaled.dtype), sin(scaled) / scaled)
+    one = to_array(1).astype(scaled.dtype)
+    return where(scaled == 0, one, sin(scaled) / scaled)._as_number()
 
 
 def linspace(

@@ -98,7 +98,7 @@ def isin(
     arrays = [to_array(x) for x in (x1, x2)]
     results = [(arrays[0].shape, dtypes.bool_)]
     (found,) = host_call(is_one_of, arrays, results, invert=invert)
-    return found[...]  # NumPy gives an array of no axes, never a scalar
+    return found._as_array()
 
 
 def is_one_of(x1: NDArray, x2: NDArray, *, invert: bool) -> NDArray:

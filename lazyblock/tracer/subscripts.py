@@ -54,7 +54,9 @@ def einsum(
         )
     labels = _fill_ellipses(subscripts, [array.ndim for array in arrays])
     result = _compute(arrays, labels, _choose_dtype(arrays, dtype, casting), optimize)
-    delivered: Array = result if out is None else write_out(result, out, "einsum", casting)
+    if out is None:
+        return result._as_number()
+    delivered: Array = write_out(result, out, "einsum", casting)
     return delivered
 
 

@@ -13,7 +13,7 @@ from lazyblock.shapes import Shape
 from lazyblock.tracer.array import Array, common_device
 from lazyblock.tracer.creation import to_array
 from lazyblock.tracer.host_calls import host_call
-from lazyblock.tracer.indexing import select
+from lazyblock.tracer.indexing import read_entries, select
 from lazyblock.tracer.operands import resolve_loop
 
 NDArray = npt.NDArray[Any]
@@ -32,7 +32,7 @@ def at(ufunc: np.ufunc, array: Any, index: Any, *operands: Any) -> None:
     kinds = (array.dtype, *(value.dtype for value in values), *[None] * ufunc.nout)
     resolve_loop(ufunc, kinds)  # for its errors
     if not any(isinstance(entry, Array) for entry in key):
-        shape = select(array.shape, key).result_shape  # for its errors
+        shape = select(array.shape, read_entries(array.shape, key)).result_shape  # for its errors
         if any(not _broadcasts(value.shape, shape) for value in values):
             raise ValueRangeError("array is not broadcastable to correct shape")
     entries = [_entry_at(entry) for entry in key]

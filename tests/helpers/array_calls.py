@@ -385,11 +385,11 @@ np.argwhere({x} != 0)
 
 # Calls in which NumPy takes bfloat16 for no float (its NaNs, the sign of a zero), or makes float32
 # or float64 of it.
-NOT_BFLOAT16 = "clip|[*][*]|@|matmul|matrix_power|dot[(]|vecdot|smooth|gradient|trapezoid"
-NOT_BFLOAT16 += "|norm|linspace|choose|fft|cov|np.nan|quantile|percentile|median|interp"
-NOT_BFLOAT16 += "|average|sort|unique|sign|partition|isin|searchsorted|digitize|union"
-NOT_BFLOAT16 += "|histogram|where[(]|select|conj|einsum|unwrap|[.]flat|diff"
-NOT_BFLOAT16 += "|np[.](array|sum|max|add)[(]\\["
+NOT_BFLOAT16 = "clip|[*][*]|@|matmul|matvec|vecmat|matrix_power|dot[(]|cumsum|[*].*[.]sum"
+NOT_BFLOAT16 += "|vecdot|smooth|gradient|trapezoid|norm|linspace|choose|fft|cov|np.nan"
+NOT_BFLOAT16 += "|quantile|percentile|median|interp|average|sort|unique|sign|partition|isin"
+NOT_BFLOAT16 += "|searchsorted|digitize|union|histogram|where[(]|select|conj|einsum|unwrap"
+NOT_BFLOAT16 += "|[.]flat|diff|np[.](array|sum|max|add)[(]\\["
 
 # Words in the lines above that stand for several calls.
 CHOICES = {

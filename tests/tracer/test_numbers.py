@@ -76,6 +76,58 @@ def test_in_place_operators(function):
     assert_records_numpy(function, X)
 
 
+CALLS = """
+x[...]
+x[()]
+x.T
+x.copy()
+x.astype("float32")
+x.byteswap()
+x.getfield("int8")
+x.view("int8")
+x.clip(0, 1)
+x.clip()
+x.round()
+x.round(1)
+x.sum()
+np.pad(x, 0)
+np.pad(x, 0, mode="reflect", reflect_type="odd")
+np.tile(x, ())
+np.isin(x, [1])
+np.i0(x)
+np.sinc(x)
+np.nan_to_num(x)
+np.nanmax(x)
+np.nanmin(x)
+np.nanstd(x)
+np.nanvar(x)
+np.where(x, x, x)
+np.einsum("->", x)
+np.dot(x, x)
+np.broadcast_to(x, ())
+np.ones_like(x)
+"""
+
+
+@pytest.mark.parametrize("call", CALLS.strip().splitlines())
+@pytest.mark.parametrize("dtype", ["int8", "float64", "complex64"])
+def test_what_is_a_number_and_what_an_array(call, dtype):
+    def run(x):
+        try:
+            return eval(call, {"np": np, "x": x})
+        except (TypeError, ValueError) as error:
+            return error
+
+    theirs = run(np.array(2, dtype))
+    ours = run(lb.asarray(np.array(2, dtype)))
+    if isinstance(theirs, Exception):
+        assert isinstance(ours, type(theirs).__mro__[-3])
+    else:
+        before = ours
+        ours += 1
+        assert (before is ours) == isinstance(theirs, np.ndarray)
+
+
 @pytest.mark.parametrize("dtype", ["int32", "float64", "complex64", "complex128"])
 def test_a_number_beside_an_array_filled_with_it(dtype):
     for shape in ((2,), ()):

@@ -9,7 +9,6 @@ Nothing here is loaded until a device is asked for, and no context is opened unt
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
 import gc
@@ -23,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lazyblock.backend.runtime import cuda_module, cuda_streams
+from lazyblock.backend.runtime.cuda_buffers import CudaBuffer, Loan, PendingBuffer
 from lazyblock.backend.runtime.cuda_driver import (
     OUT_OF_MEMORY,
     STICKY_ERRORS,
@@ -40,7 +40,7 @@ from lazyblock.backend.runtime.cuda_launch import (
 )
 from lazyblock.backend.runtime.cuda_reports import Reports, find_reports
 from lazyblock.backend.runtime.device import Buffer, Device, Grid, Launch, LoadedKernel, Resources
-from lazyblock.backend.runtime.pool import Pool, Shelf
+from lazyblock.backend.runtime.pool import Pool
 from lazyblock.dtypes import DType
 from lazyblock.errors import DeviceError, LazyBlockError, OutOfResourcesError
 from lazyblock.shapes import size_of, strided_view
@@ -49,6 +49,7 @@ from lazyblock.target import Target, cuda_target
 _DEFAULT_SHARED_BYTES = 48 << 10  # more must be asked for, kernel by kernel
 _MOST_HELD_BYTES = 512 << 20  # freed memory that is not given back to the driver
 _MOST_KEPT_BYTES = 32 << 20  # of one piece: what works on more hides the driver's time
+_MOST_PENDING_BYTES = 4 << 10  # of host data that is sent when a kernel asks for it
 _LEAST_CAPABILITY = 80
 
 
@@ -103,46 +104,6 @@ def _open_device(index: int) -> CudaDevice | str:
 
 
 # --- what a device hands out ---------------------------------------------------------------------
-
-
-class Loan:
-    """Memory of another library: it goes back when what reads it here is done."""
-
-    def __init__(self, device: CudaDevice, owner: Any) -> None:
-        self._device, self._owner = device, owner
-
-    def keep(self, pointer: int) -> bool:
-        """Take the memory back, as a shelf does."""
-        with contextlib.suppress(Exception):  # a lost device reads nothing any more
-            self._device.synchronize()
-        self._owner = None
-        return True
-
-
-class CudaBuffer(Buffer):
-    """Memory of a GPU; goes back to where it came from, in stream order, with its last reference.
-
-    shelf: where that is; None: the driver.
-    """
-
-    __slots__ = ("_shelf", "device", "nbytes", "pointer")
-
-    def __init__(
-        self, device: CudaDevice, pointer: int, nbytes: int, shelf: Shelf[int] | Loan | None = None
-    ) -> None:
-        self.device: CudaDevice = device
-        self.pointer = pointer
-        self.nbytes = nbytes
-        self._shelf = shelf
-
-    @property
-    def is_foreign(self) -> bool:
-        """Whether the memory is another library's."""
-        return isinstance(self._shelf, Loan)
-
-    def __del__(self) -> None:
-        if self._shelf is None or not self._shelf.keep(self.pointer):
-            self.device.free(self.pointer)
 
 
 class CudaKernel(LoadedKernel):
@@ -341,9 +302,15 @@ class CudaDevice(Device):
         except Exception:  # a finalizer has nobody to tell; a lost device's memory is gone anyway
             return
 
-    def from_host(self, array: npt.NDArray[Any]) -> CudaBuffer:
-        self._activate()
+    def from_host(self, array: npt.NDArray[Any]) -> CudaBuffer | PendingBuffer:
         source = np.ascontiguousarray(array)
+        if 0 < source.nbytes <= _MOST_PENDING_BYTES:
+            return PendingBuffer(self, np.frombuffer(source.tobytes(), np.uint8))
+        return self.send(source)
+
+    def send(self, source: npt.NDArray[Any]) -> CudaBuffer:
+        """Copy elements that lie in C order; waits while the copy may read them."""
+        self._activate()
         buffer = self.allocator(source.nbytes)()
         if source.nbytes:
             address = source.ctypes.data
@@ -363,6 +330,8 @@ class CudaDevice(Device):
     ) -> npt.NDArray[Any]:
         if size_of(shape) == 0:
             return np.empty(shape, dtype)
+        if isinstance(buffer, PendingBuffer) and (elements := buffer.elements) is not None:
+            return strided_view(elements.view(dtype)[offset:], shape, strides).copy()
         steps = [stride * (extent - 1) for extent, stride in zip(shape, strides, strict=True)]
         low = offset + sum(step for step in steps if step < 0)
         high = offset + sum(step for step in steps if step > 0)

@@ -175,6 +175,7 @@ CALLS = [
     call("broadcast_shapes", (2, 1), (3,)),
     *(call(name, REALS * 10) for name in ("round", "around")),
     call("round", REALS, 2),
+    call("round", np.array([complex(-np.inf, np.inf), 1.55 - 2.25j]), 1),
     call("round", BOOLS),
     call("round", BOOLS, 1),
     call("clip", REALS, -1, 1),
