@@ -153,21 +153,23 @@ def _put_on_host(node: Node, selection: Selection, value: Node, device: str | No
         p.node if isinstance(p, Handle) else pipeline.from_numpy(p, device)
         for p in (selection.positions[axis] for axis in axes)
     ]
-    call = make_host_call(put_items, {"axes": axes})
+    call = make_host_call(put_items, {"axes": axes, "place": selection.place})
     value = build.broadcast_to(value, selection.result_shape)
     (result,) = build.host_call(call, [node, value, *positions], [(node.shape, node.dtype)])
     return result
 
 
 def put_items(
-    array: NDArray, value: NDArray, *positions: NDArray, axes: tuple[int, ...]
+    array: NDArray, value: NDArray, *positions: NDArray, axes: tuple[int, ...], place: int
 ) -> NDArray:
-    """A copy of `array` with `value` at positions along `axes`."""
-    key: list[Any] = [slice(None)] * array.ndim
-    for axis, position in zip(axes, positions, strict=True):
-        key[axis] = position
+    """A copy of `array` with `value` at positions along `axes`.
+
+    place: which axis of the value is the first of those that the positions share.
+    """
+    shared = range(np.broadcast(*positions).ndim)
     result = array.copy()
-    result[tuple(key)] = value
+    rows = np.moveaxis(result, axes, range(len(axes)))
+    rows[positions] = np.moveaxis(value, [place + axis for axis in shared], shared)
     return result
 
 

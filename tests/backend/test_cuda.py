@@ -11,7 +11,8 @@ import sys
 import numpy as np
 import pytest
 
-from lazyblock import config, dtypes
+import lazyblock as lb
+from lazyblock import config, dlpack, dtypes
 from lazyblock.backend.llvm.nvptx import emit_nvptx
 from lazyblock.backend.llvm.ptx import to_ptx
 from lazyblock.backend.runtime import cuda, cuda_driver, cuda_module, cuda_reports
@@ -298,6 +299,22 @@ def test_empty_buffers_take_no_memory(fake, device):
     assert not fake.blocks
 
 
+def test_small_host_data_is_sent_when_its_address_is_asked_for(device, fake):
+    data = np.arange(24, dtype=np.float32)
+    buffer = device.from_host(data)
+    assert not fake.blocks
+    data[:] = 0
+    seen = device.to_host(buffer, 1, dtypes.float32, (3,), (2,))
+    np.testing.assert_array_equal(seen, [1, 3, 5])
+    seen[:] = 7  # a copy
+    sent = fake.blocks[buffer.pointer]
+    assert np.frombuffer(sent, np.float32, 24)[3] == 3
+    sent[:4] = np.float32(9).tobytes()  # as a kernel writes
+    assert device.to_host(buffer, 0, dtypes.float32, (2,), (1,)).tolist() == [9, 1]
+    del buffer, sent
+    assert len(device._pool.clear()) == 1
+
+
 def test_pooled_memory_is_returned_before_giving_up(fake, device):
     first = device.allocate(900_000)
     del first
@@ -521,6 +538,20 @@ def assert_same_on_gpu(gpu, make, seed=1):
     pairs = zip(expect(case, run_on(gpu)), expect(case, interpret), strict=True)
     for actual, expected in pairs:
         np.testing.assert_array_equal(actual, expected)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("max_version", [None, (1, 0)])
+def test_host_data_that_no_kernel_has_read_is_exported_to_the_host(max_version):
+    data = np.arange(6.0).reshape(2, 3)
+    x = lb.asarray(data, device="cuda")
+    settings = {"dl_device": (1, 0), "max_version": max_version, "copy": False}
+    memory = dlpack.take_capsule(x.T.__dlpack__(**settings))
+    assert (memory.device, memory.shape, memory.strides) == ((1, 0), (3, 2), (1, 3))
+    assert (memory.is_read_only, memory.is_copied) == (max_version is not None, False)
+    np.testing.assert_array_equal((x + 1).numpy(), data + 1)
+    with pytest.raises(BufferError, match="uncopied"):
+        x.__dlpack__(**settings)
 
 
 @pytest.mark.gpu

@@ -54,7 +54,7 @@ np.angle({bounded} + 1j)
 ({bounded} + 2j) * ({bounded} - 1j) / 3
 ({bounded} + 2j) / ({bounded} - 1j)
 ({bounded} + 1j) ** {count}
-np.prod(np.tanh({bounded}) + 1j, axis={axes})
+np.prod(np.tanh({bounded}) + 3, axis={axes}) * 1j
 ({bounded} + 1j).mean({axis})
 np.var({bounded} + 1j * {bounded}, axis={axis})
 np.cumprod(np.tanh({bounded}), axis={axis})

@@ -145,6 +145,19 @@ def test_known_indices_write_without_evaluation():
     np.testing.assert_array_equal(x.numpy(), [10.5, 1, 2.5, 20, 4.5])
 
 
+def test_an_ellipsis_for_no_axis_moves_the_axes_of_computed_indices():
+    def write(x):
+        x = x.copy()
+        i = (x[0, 0] + 1).astype(int)
+        x[::-1, i[:2], ..., [0, 3]] = [[1, 2], [3, 4]]
+        return x
+
+    assert_records_numpy(write, np.zeros((2, 3, 4)))
+    x = lazy(np.zeros((1, 1, 1)))
+    x[::-1, lazy(np.zeros(0, int)), ..., [False]] = 5
+    np.testing.assert_array_equal(x.numpy(), np.zeros((1, 1, 1)))
+
+
 def test_computed_indices_out_of_range_are_found_when_they_are_used():
     x, i = lazy(np.arange(5.0)), lazy([1, 5])
     taken = x[i - 1] + x[i - 6]

@@ -116,7 +116,7 @@ def _optimize(module: Any, machine: Any, level: int, num_lines: int) -> None:
 def _linker() -> Any:
     """The JIT that takes object files; made once, without running the optimiser."""
     initialize()
-    return llvm.create_lljit_compiler(_target_machine(host_target()))
+    return llvm.create_lljit_compiler(_target_machine(host_target()), use_jit_link=True)
 
 
 def link(

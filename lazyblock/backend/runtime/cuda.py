@@ -303,6 +303,7 @@ class CudaDevice(Device):
             return
 
     def from_host(self, array: npt.NDArray[Any]) -> CudaBuffer | PendingBuffer:
+        self._activate()  # what cannot be used says so now
         source = np.ascontiguousarray(array)
         if 0 < source.nbytes <= _MOST_PENDING_BYTES:
             return PendingBuffer(self, np.frombuffer(source.tobytes(), np.uint8))
