@@ -124,6 +124,7 @@ def _cost(cut: RowCut, row: Row, target: Target) -> float | None:
 
 
 def _is_little(row: Row, target: Target) -> bool:
+    """Whether long rows are so few that a GPU has not enough to do."""
     return row.extent >= _LONG and row.num_rows * row.extent <= _LITTLE * target.num_units
 
 

@@ -186,6 +186,7 @@ def _is_wide_stencil(
     accesses: Sequence[Access],
     target: Target,
 ) -> bool:
+    """Whether wide tiles pay: many taps of an array, or a cache that holds aligned lines."""
     taps = Counter(access.base for access in accesses)
     if max(taps.values()) >= _MANY_TAPS:
         return True

@@ -15,8 +15,8 @@ from lazyblock.backend.llvm.conversions import emit_cast
 from lazyblock.backend.llvm.emit import Emitter
 from lazyblock.backend.llvm.host_coordinates import Coordinate, Coordinates
 from lazyblock.backend.llvm.host_memory import Access, offset_pointer
-from lazyblock.backend.llvm.rules import emit_all, emit_elementwise
-from lazyblock.backend.llvm.site import Site
+from lazyblock.backend.llvm.rules import emit_elementwise
+from lazyblock.backend.llvm.site import Site, emit_all
 from lazyblock.backend.llvm.types import constant_text, llvm_scalar
 from lazyblock.errors import UnsupportedError
 from lazyblock.target import Target

@@ -57,3 +57,20 @@ class Site:
         scalar = to if isinstance(to, str) else llvm_scalar(to)
         target = vector_of(scalar, self.width)
         return self.emitter.value(f"{opcode} {self.type} {value} to {target}")
+
+
+def emit_all(masks: Site, mask: str) -> str:
+    """Whether all lanes of a mask are true, as i1."""
+    return _fold("and", masks, mask)
+
+
+def emit_any(masks: Site, mask: str) -> str:
+    """Whether a lane of a mask is true, as i1."""
+    return _fold("or", masks, mask)
+
+
+def _fold(kind: str, masks: Site, mask: str) -> str:
+    if masks.width == 1:
+        return mask
+    name = f"llvm.vector.reduce.{kind}.v{masks.width}i1"
+    return masks.emitter.call("i1", name, (masks.type, mask))
