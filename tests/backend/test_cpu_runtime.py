@@ -1,5 +1,6 @@
 """The CPU device: memory that is recycled but never too early, and kernels run by threads."""
 
+import ctypes
 import gc
 import os
 import subprocess
@@ -11,7 +12,7 @@ import pytest
 
 from lazyblock import config, dtypes
 from lazyblock.backend.llvm.host import emit_host
-from lazyblock.backend.llvm.optimize import to_assembly, to_object
+from lazyblock.backend.llvm.optimize import link, to_assembly, to_object
 from lazyblock.backend.runtime.cpu import CpuDevice, alias
 from lazyblock.backend.runtime.pool import size_class
 from lazyblock.errors import CompileError, LaunchError, OutOfResourcesError
@@ -194,3 +195,35 @@ done:
 """
     short, long = (to_assembly(text + ";\n" * lines, device.target) for lines in (0, 7000))
     assert long.count("imul") == 1 < short.count("imul")
+
+
+def test_equal_loops_of_too_long_modules_are_one_function(device):
+    loop = """
+  br label %loopN
+loopN:
+  %iN = phi i64 [ 0, %BEFORE ], [ %nextN, %loopN ]
+  %placeN = getelementptr i64, ptr %N, i64 %iN
+  %seenN = load i64, ptr %placeN
+  %squareN = mul i64 %seenN, %seenN
+  store i64 %squareN, ptr %placeN
+  %nextN = add i64 %iN, 1
+  %goes_onN = icmp ult i64 %nextN, %n
+  br i1 %goes_onN, label %loopN, label %doneN
+doneN:
+"""
+    loops = [
+        loop.replace("BEFORE", f"done{before}" if before else "start").replace("N", now)
+        for before, now in zip(["", "a", "b"], "abc", strict=True)
+    ]
+    text = "define void @squares(ptr %a, ptr %b, ptr %c, i64 %n) {\nstart:\n"
+    text += "".join(loops) + "  ret void\n}\n"
+    short, long = (to_assembly(text + ";\n" * lines, device.target) for lines in (0, 21000))
+    assert long.count("imul") < short.count("imul")
+    places, library = link(to_object(text + ";\n" * 21000, device.target), ["squares"])
+    arrays = [np.arange(first, first + 5) for first in (0, 10, 20)]
+    squares = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, ctypes.c_int64)(places["squares"])
+    squares(*(array.ctypes.data for array in arrays), 5)
+    assert np.array_equal(
+        np.concatenate(arrays), [n * n for k in (0, 10, 20) for n in range(k, k + 5)]
+    )
+    del library

@@ -10,7 +10,7 @@ from lazyblock.tiler.builder import Builder
 from lazyblock.tiler.interpret import interpret
 from lazyblock.tiler.ir import walk
 from lazyblock.tiler.ops.arith import BINARY_KINDS, UNARY_KINDS
-from lazyblock.tiler.passes.eliminate_common import eliminate_common
+from lazyblock.tiler.passes.eliminate_common import _Merger, eliminate_common
 from lazyblock.tiler.passes.eliminate_dead import eliminate_dead
 from lazyblock.tiler.passes.fold_constants import constant_of, fold_constants
 from lazyblock.tiler.passes.version_masks import MAX_OPS, version_masks
@@ -427,6 +427,26 @@ def test_equal_reductions_merge():
     sums = [b.reduce_with(kind, row, 0) for kind in kinds]
     b.store(x, b.mul(b.mul(sums[0], sums[1]), sums[2]))
     assert count_ops(eliminate_common(b.finish()), ops.Reduce) == 2
+
+
+def test_branches_in_branches_are_walked_once(monkeypatch):
+    asked = []
+    structure = _Merger._structure
+    monkeypatch.setattr(_Merger, "_structure", lambda *a: asked.append(a[1]) or structure(*a))
+    b = Builder()
+    x = b.parameter("x", PointerType(int32))
+    n = b.parameter("n", int32)
+
+    def branch(depth):
+        if depth == 0:
+            return [b.mul(n, n)]
+        inside = b.if_(b.compare("lt", n, depth), lambda: branch(0), lambda: branch(depth - 1))
+        return [b.add(inside[0], b.mul(n, n))]
+
+    b.store(x, branch(20)[0])
+    program = b.finish()
+    eliminate_common(program)
+    assert len(asked) < 2 * len(list(walk(program.body)))
 
 
 # --- eliminate_dead ------------------------------------------------------------------------------

@@ -96,6 +96,8 @@ def _parse(text: str, machine: Any) -> Any:
 
 
 _LONG, _VERY_LONG = 2000, 6000  # lines; a matmul has 300, attention 900
+_TOO_LONG = 20000  # for one function: LLVM's time grows faster than its length
+_DEEPEST = 3  # over program instances, a loop of the kernel, a nest over a block's elements
 
 
 def _optimize(module: Any, machine: Any, level: int, num_lines: int) -> None:
@@ -106,7 +108,28 @@ def _optimize(module: Any, machine: Any, level: int, num_lines: int) -> None:
     options.slp_vectorization = False
     options.loop_unrolling = num_lines <= _VERY_LONG
     builder = llvm.create_pass_builder(machine, options)
+    if num_lines > _TOO_LONG and level > 0:  # code that is not optimised need not be short
+        _outline_loops(module, builder)
     builder.getModulePassManager().run(module, builder)
+
+
+def _outline_loops(module: Any, builder: Any) -> None:
+    """Make the loops functions, and equal ones the same function.
+
+    A kernel gets this long by saying the same again: its steps differ in the buffers they use.
+    """
+    before = {function.name for function in module.functions}
+    for _ in range(_DEEPEST):  # one level of loops a run
+        passes = llvm.create_new_module_pass_manager()
+        passes.add_loop_simplify_pass()
+        passes.add_loop_extract_pass()
+        passes.run(module, builder)
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_merge_functions_pass()
+    passes.run(module, builder)
+    for function in module.functions:
+        if function.name not in before and not function.is_declaration:
+            function.add_function_attribute("noinline")
 
 
 # --- loading -------------------------------------------------------------------------------------

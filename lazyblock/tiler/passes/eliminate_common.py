@@ -3,6 +3,7 @@
 Takes: a verified program. Gives: the program in which equal pure ops are computed once.
 Keeps: order of all effects. An op may use the result of an equal op before it in its own region or,
 unless that is isolated, in one around it. Loads merge while nothing was written between them.
+A loop or branch that holds another is compared with nothing: the key would be long at each depth.
 Cost: one walk and one copy; a table lookup per op.
 """
 
@@ -11,13 +12,14 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Callable, Hashable, Mapping
 
-from lazyblock.tiler.ir import Effect, Op, Program, Region, Trait, Value, walk
-from lazyblock.tiler.ops import Binary
+from lazyblock.tiler.ir import Effect, Op, Program, Region, Trait, Value
+from lazyblock.tiler.ops import Binary, For, If, While
 from lazyblock.tiler.ops.arith import COMMUTATIVE_KINDS
 from lazyblock.tiler.passes.rewrite import copy_without
 from lazyblock.tiler.printer import write_attribute
 
-_WRITES = (Effect.WRITE, Effect.ATOMIC, Effect.BARRIER)
+_CONTROL = (For, If, While)
+_WRITES = frozenset({Effect.WRITE, Effect.ATOMIC, Effect.BARRIER})
 
 
 def eliminate_common(program: Program) -> Program:
@@ -34,6 +36,7 @@ class _Merger:
         self.replaced: dict[Value, Value] = {}
         self.dropped: set[Op] = set()
         self.numbers: dict[Value, int] = {}
+        self.effects: dict[Op, frozenset[Effect]] = {}
         self.epoch = 0
 
     def visit(self, region: Region, known: ChainMap[Hashable, Op]) -> None:
@@ -41,9 +44,9 @@ class _Merger:
             self._visit_op(op, known)
 
     def _visit_op(self, op: Op, known: ChainMap[Hashable, Op]) -> None:
-        writes = _has_effect(op, _WRITES)
-        stays = writes or _has_effect(op, (Effect.OUTPUT,)) or op.has(Trait.TERMINATOR)
-        if not stays:
+        writes = not _WRITES.isdisjoint(self._effects_of(op))
+        stays = writes or Effect.OUTPUT in self._effects_of(op) or op.has(Trait.TERMINATOR)
+        if not stays and not _is_deep(op):
             first = known.setdefault(self._key(op), op)
             if first is not op:
                 self.dropped.add(op)
@@ -55,7 +58,7 @@ class _Merger:
         self.epoch += writes
 
     def _key(self, op: Op) -> Hashable:
-        epoch = self.epoch if _has_effect(op, (Effect.READ,)) else 0
+        epoch = self.epoch if Effect.READ in self._effects_of(op) else 0
         return epoch, self._structure(op, {})
 
     def _structure(self, op: Op, local: Mapping[Value, int]) -> Hashable:
@@ -83,6 +86,14 @@ class _Merger:
                 local[result] = -1 - len(local)
         return tuple(str(argument.type) for argument in region.arguments), tuple(structures)
 
+    def _effects_of(self, op: Op) -> frozenset[Effect]:
+        """Its own, and those of the ops inside."""
+        known = self.effects.get(op)
+        if known is None:
+            inside = (self._effects_of(inner) for region in op.regions for inner in region.ops)
+            known = self.effects[op] = frozenset({op.effect}).union(*inside)
+        return known
+
     def _number(self, value: Value) -> int:
         value = self.replaced.get(value, value)
         return self.numbers.setdefault(value, len(self.numbers))
@@ -93,7 +104,7 @@ def _numbered(value: Value | None, number: Callable[[Value], int]) -> int:
     return -1 << 62 if value is None else number(value)
 
 
-def _has_effect(op: Op, effects: tuple[Effect, ...]) -> bool:
-    if op.effect in effects:
-        return True
-    return any(inner.effect in effects for region in op.regions for inner in walk(region))
+def _is_deep(op: Op) -> bool:
+    """A loop or branch around a loop or branch."""
+    inside = (inner for region in op.regions for inner in region.ops)
+    return any(isinstance(inner, _CONTROL) for inner in inside)
