@@ -30,7 +30,7 @@ from lazyblock.tracer.array import (
 )
 from lazyblock.tracer.functions import FUNCTIONS
 from lazyblock.tracer.host_calls import host_call
-from lazyblock.tracer.operands import Kind, as_node, check_cast, resolve_loop
+from lazyblock.tracer.operands import Kind, as_node, check_cast, is_out_of_range, resolve_loop
 from lazyblock.tracer.protocols import namespace
 from lazyblock.tracer.stages import pipeline
 
@@ -66,6 +66,11 @@ def _check_settings(ufunc: np.ufunc, settings: Any) -> None:
     for name in settings:
         if name not in known:
             raise DTypeError(f"{ufunc.__name__}() got an unexpected keyword argument '{name}'")
+
+
+_COMPARISONS = frozenset(
+    (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal)
+)
 
 
 @functools.cache
@@ -104,12 +109,15 @@ def _call_in_loop(
     """Call it in the dtypes that NumPy finds for these settings."""
     targets = tuple(None if target is None else target.dtype for target in out)
     loop = find_loop(ufunc, (*map(_kind_of, inputs), *targets), settings)
-    operands = to_dtypes(inputs, loop)
     form = find_form(ufunc)
     if form is None:
+        operands = to_dtypes(inputs, loop)
         shape = broadcast_shapes(*(x.shape for x in operands), operation=ufunc.__name__)
         return (*call_on_host(ufunc, operands, [(shape, t) for t in loop[ufunc.nin :]]),)
-    results = _as_tuple(form(*operands))
+    if ufunc in _COMPARISONS and any(map(is_out_of_range, inputs, loop)):
+        results = _as_tuple(form(*inputs))  # by value
+    else:
+        results = _as_tuple(form(*to_dtypes(inputs, loop)))
     return tuple(x.astype(t, copy=False) for x, t in zip(results, loop[ufunc.nin :], strict=True))
 
 

@@ -211,7 +211,7 @@ np.{fold}({exact}, axis={axes}, keepdims={bool}) + 0
 np.sum({exact}, axis={axes}, where={mask}, initial={count}) + 0
 np.sum({exact}, where={exact} > 0) + 0
 np.max({x}, axis={axes}, initial=1, where={mask}) + 0
-np.min({x}, axis={axes}, initial={number}) + 0
+np.min(np.real({x}) / 1, axis={axes}, initial={number}) + 0
 {x}.max({axis}) + 0
 np.any({x}, axis={axes}, where={mask})
 np.all({x}, axis={axes}, keepdims={bool})

@@ -143,7 +143,7 @@ np.sum({exact} + 0, axis=-1, out={name}[::-1])
 np.add.accumulate({name}, axis={one_axis}, out={name}) if {name}.dtype.kind in 'biu' else 0
 np.any({x}, axis=0, out={name})
 np.argmax({x}, axis=0, out={name})
-np.mean({small}, axis=0, out={name})
+np.mean(np.abs({small}), axis=0, out={name})
 np.take({x}, {places}, axis=0, out={name}, mode='clip')
 np.concatenate([{name}[1:] + 0, {name}[:1] + 0], out={name})
 np.stack([{name}[-1] + 0, {name}[0] + 0], out={name})

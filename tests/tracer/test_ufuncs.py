@@ -282,3 +282,16 @@ def test_products_into_an_array():
     ):
         with pytest.raises(ValueError, match="matmul"):
             call(lazy(x))
+
+
+@pytest.mark.parametrize("ufunc", [np.less, np.less_equal, np.greater, np.equal, np.not_equal])
+@pytest.mark.parametrize("number", [-2, 300, 2**70, -(2**70)])
+def test_numbers_beyond_a_dtype_are_compared_by_value_into_an_array(ufunc, number):
+    for dtype in ("uint8", "int64", "uint64"):
+        x = np.array([0, 1, 5], dtype)
+        for operands in ((x, number), (number, x)):
+            lazy = [lb.asarray(value) if value is x else value for value in operands]
+            for kind in ("bool", "int64"):
+                actual = ufunc(*lazy, out=lb.zeros(3, dtype=kind))
+                expected = ufunc(*operands, out=np.zeros(3, kind))
+                np.testing.assert_array_equal(actual.numpy(), expected)
