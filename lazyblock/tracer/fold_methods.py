@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lazyblock import dtypes
 from lazyblock.graph.node import Node
 from lazyblock.graph.ops import ReduceKind
 from lazyblock.lazy_imports import lazy_import
 from lazyblock.tracer import folds
 from lazyblock.tracer.folds import NOT_GIVEN, Axis
 from lazyblock.tracer.handle import Handle
+from lazyblock.tracer.operands import check_cast
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -126,6 +128,9 @@ class Folds(Handle):
         out: Any = None,
     ) -> Self:
         """Combine every element with all before it; axis None takes them in C order."""
+        if out is not None:
+            ufunc = np.add if kind is ReduceKind.SUM else np.multiply
+            dtype = ufunc_methods.computed_dtype(ufunc, self, dtype, out)
         node = folds.running(kind, self.node, axis, dtype, operation, include_initial)
         return self._give(node, out, operation)
 
@@ -138,6 +143,8 @@ class Folds(Handle):
         *,
         where: Any = True,
     ) -> Self:
+        if out is not None and dtypes.is_inexact(self.dtype) and not dtypes.is_half(self.dtype):
+            dtype = ufunc_methods.computed_dtype(np.add, self, dtype, out)
         if where is not True:
             return self._store(masked_folds.mean(self, axis, dtype, keepdims, where), out, "mean")
         return self._give(folds.mean(self.node, axis, dtype, keepdims), out, "mean")
@@ -177,8 +184,11 @@ class Folds(Handle):
         if where is not True or mean is not NOT_GIVEN:
             given = (where, None if mean is NOT_GIVEN else mean)
             result = masked_folds.deviation(self, axis, dtype, ddof, keepdims, *given)
-            return self._store(result, out, "std")
-        return self._give(folds.deviation(self.node, axis, dtype, ddof, keepdims), out, "std")
+        else:
+            result = self._with(folds.deviation(self.node, axis, dtype, ddof, keepdims))
+        if out is not None:
+            check_cast(result.dtype, out.dtype, "sqrt")
+        return self._store(result, out, "std")
 
     def _give_place(self, node: Node, out: Any, name: str) -> Self:
         arguments.check_taken(out, node.shape, node.dtype, f"np.{name}")

@@ -67,9 +67,8 @@ def fold(
 ) -> Any:
     """What `ufunc.reduce` gives, by one reduction where the combine is associative."""
     check_binary(ufunc, "reduce")
-    check_out(out)
     x = namespace().asarray(array)
-    dtype = _computed_dtype(ufunc, x, dtype, out)
+    dtype = computed_dtype(ufunc, x, dtype, out)
     axes = _axes_of(ufunc, axis, x.ndim)
     result = _fold_kind(ufunc, x, axes, dtype, bool(keepdims), initial, where)
     if out is not None and out.ndim != result.ndim:
@@ -80,8 +79,9 @@ def fold(
     return store(result, out, ufunc.__name__)
 
 
-def _computed_dtype(ufunc: np.ufunc, x: Array, dtype: Any, out: Any) -> Any:
+def computed_dtype(ufunc: np.ufunc, x: Array, dtype: Any, out: Any) -> Any:
     """The setting `dtype`, which an array for the result has a say in."""
+    check_out(out)
     if dtype is not None or out is None or COMBINES.get(ufunc) in _TRUTHS:
         return dtype
     return resolve_loop(ufunc, (dtypes.as_dtype(out.dtype), x.dtype, None))[-1]
@@ -229,7 +229,7 @@ def accumulate(
         (axis,) = axis
     if isinstance(axis, (tuple, list)) or (axis is None and x.ndim > 1):
         raise ValueRangeError("accumulate does not allow multiple axes")
-    dtype = _computed_dtype(ufunc, x, dtype, out)
+    dtype = computed_dtype(ufunc, x, dtype, out)
     place = normalize_axis(axis or 0, x.ndim, ufunc.__name__)
     if ufunc in COMBINES:
         result = x.accumulate(COMBINES[ufunc], place, dtype)
@@ -259,7 +259,7 @@ def reduceat(
     if not isinstance(indices, Array):
         _check_reduceat(ufunc, np.asarray(indices), x.shape[place])
     starts = namespace().asarray(indices)
-    dtype = _computed_dtype(ufunc, x, dtype, out)
+    dtype = computed_dtype(ufunc, x, dtype, out)
     settings: dict[str, Any] = {} if dtype is None else {"dtype": dtypes.as_dtype(dtype)}
     found = _probe(lambda a: ufunc.reduceat(np.ones(1, a.dtype), [0], **settings), x)
     shape = (*x.shape[:place], starts.size, *x.shape[place + 1 :])

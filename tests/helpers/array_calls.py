@@ -53,7 +53,7 @@ np.heaviside({x}, {any})
 {cast}
 {cast}
 np.fix(np.real({x}))
-np.around(np.real({x}), {int})
+np.around({small}, {int})
 {x}.round(1)
 np.frexp({x})[1]
 np.iscomplex({x})

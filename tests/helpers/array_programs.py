@@ -23,7 +23,7 @@ MOST_ELEMENTS = {False: 2000, True: 500_000}  # of results, in programs of small
 # Errors of computed indices, which show later, and of scalars, which are arrays here.
 OTHER_ERRORS = "xp.asarray|'numpy|must be (array|of Array)|out of bounds for axis"
 OTHER_ERRORS += "|numpy[.]ndarray, not|be broadcast to index|'ml_dtypes|only 0-dim|convert float"
-OTHER_ERRORS += "|be contiguous|like=|=.*v[0-9].*Python integer"
+OTHER_ERRORS += "|be contiguous|like=|=.*v[0-9].*Python int|too large to convert"
 ONE_BY_ONE = "for row in|flat|ndenumerate|tolist"  # calls that take long for large arrays
 
 

@@ -131,3 +131,21 @@ def test_places_of_extremes_of_nothing_and_of_scalars():
         assert_same_error(call, np.zeros((0, 3)), kind=ValueError)
     assert_same_error(lambda x: np.argmax(x, axis=(0, 1)), np.zeros((2, 3)), kind=TypeError)
     assert_same_error(lambda x: np.argmin(x, axis=2), np.zeros((2, 3)), kind=IndexError)
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "mean", "cumsum", "cumprod"])
+@pytest.mark.parametrize("dtype", ["float64", "complex128", "float16"])
+def test_arrays_for_results_say_how_sums_are_computed(name, dtype):
+    x = np.arange(1, 13, dtype=np.float32).reshape(3, 4) / 3
+    for axis in (0, 1):
+        expected = np.zeros_like(getattr(np, name)(x, axis=axis), dtype)
+        out = lb.asarray(expected)
+        getattr(np, name)(lb.asarray(x), axis=axis, out=out)
+        getattr(np, name)(x, axis=axis, out=expected)
+        tolerance = 4 * float(np.finfo(dtype).eps)
+        np.testing.assert_allclose(out.numpy(), expected, rtol=tolerance)
+
+
+def test_deviations_are_no_integers():
+    with pytest.raises(TypeError, match="Cannot cast ufunc 'sqrt' output"):
+        np.std(lb.asarray([1, 2, 4]), out=lb.zeros((), dtype="int64"))
