@@ -75,6 +75,9 @@ def update_at(array: NDArray, *rest: NDArray, ufunc: np.ufunc, slots: tuple[Any,
     given = list(rest)
     index = tuple(given.pop(0) if slot is None else _restored(*slot) for slot in slots)
     result = array.copy()
+    if any(value.ndim for value in given):  # NumPy 2.4 misreads those that it has to broadcast
+        shape = array[index].shape
+        given = [np.broadcast_to(value, shape) for value in given]
     ufunc.at(result, index, *given)
     return result
 
