@@ -298,18 +298,18 @@ def test_numbers_beyond_a_dtype_are_compared_by_value_into_an_array(ufunc, numbe
 
 
 def test_values_broadcast_to_the_indices_of_an_update():
-    for index, values in (
-        (([[0, 1, 0], [0, 1, 0]], 0), [3.0, 2, 1]),
-        (([[0, 1, 0], [0, 1, 0]], 0), [[3.0], [2]]),
-        ((slice(None), [1, 1]), [[3.0], [2], [1]]),
-        (([0, 0, 2],), [3.0, 2]),
+    for shape, index, values in (
+        (6, [[0, 1, 0], [0, 1, 0]], [3.0, 2, 1]),
+        (6, [[0, 1, 0], [0, 1, 0]], [[3.0], [2]]),
+        ((3, 2), ([[0, 1, 0], [0, 1, 0]], 0), [3.0, 2, 1]),
+        ((3, 2), (slice(None), [1, 1]), [[3.0], [2], [1]]),
+        ((3, 2), ([0, 0, 2],), [3.0, 2]),
     ):
-        x = np.arange(6.0).reshape(3, 2)
-        at = lb.asarray(x)
-        np.add.at(at, index, lb.asarray(values))
-        places = np.arange(6).reshape(3, 2)[index]
-        expected = x.copy()
+        x = np.arange(6.0).reshape(shape)
+        updated = lb.asarray(x)
+        np.add.at(updated, index, lb.asarray(values))
+        places = np.arange(6).reshape(shape)[index]
         pairs = zip(places.flat, np.broadcast_to(values, places.shape).flat, strict=True)
         for place, value in pairs:
-            expected.flat[place] += value
-        np.testing.assert_array_equal(at.numpy(), expected)
+            x.flat[place] += value
+        np.testing.assert_array_equal(updated.numpy(), x)
